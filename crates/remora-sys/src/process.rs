@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::Mode;
 
-pub use command::{command, path_of_this, quoted};
+pub use command::{command, find_program, is_program, path_of_this, quoted};
 pub use identity::Identity;
 
 /// Starts a program that outlives this process, with all standard streams at `/dev/null`. The program has to call

@@ -1,8 +1,11 @@
 //! Checks of the observer: its model, its key, its connection and its budget.
 
+use std::path::Path;
+
 use remora_core::settings::{OverBudget, Provider, Settings};
 use remora_net::Reached;
 use remora_store::{Backlog, Spent};
+use remora_sys::process::{find_program, is_program};
 
 use super::finding::grouped;
 use super::{Examination, Finding, Group, Opened, count, local};
@@ -140,9 +143,9 @@ fn claude_program(about: &Examination<'_>, name: &'static str) -> Finding {
     let program = &about.settings.claude_cli.program;
     let path = (about.variable)("PATH").unwrap_or_default();
     let is_there = if program.contains('/') {
-        std::path::Path::new(program).is_file()
+        is_program(Path::new(program))
     } else {
-        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+        find_program(&path, program).is_some()
     };
     if is_there {
         return Finding::good(name, format!("`{program}` was found"));

@@ -3,12 +3,13 @@
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use remora_core::settings::Source;
 use remora_store::log::{Level, Reader};
 use remora_store::problems;
+use remora_sys::process::find_program;
 
 use super::finding::grouped;
 use super::{Examination, Finding, Group, Opened, count};
@@ -38,7 +39,8 @@ fn program(about: &Examination<'_>) -> Finding {
         let message = format!("{} is gone, and hooks call it", own.display());
         return Finding::wrong(name, message).hint("install Remora again, then: `remora doctor --fix`");
     }
-    match on_path(about.variable).filter(|other| !is_same(other, own) && !is_starter(other, own)) {
+    let on_path = (about.variable)("PATH").and_then(|path| find_program(path, "remora"));
+    match on_path.filter(|other| !is_same(other, own) && !is_starter(other, own)) {
         None => Finding::good(name, format!("{} {version}", own.display())),
         Some(other) => {
             let message =
@@ -46,11 +48,6 @@ fn program(about: &Examination<'_>) -> Finding {
             Finding::note(name, message).hint("keep one of them, then: `remora install`")
         }
     }
-}
-
-fn on_path(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let path = variable("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join("remora")).find(|program| program.is_file())
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

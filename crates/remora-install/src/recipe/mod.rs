@@ -14,7 +14,7 @@ mod windsurf;
 use std::path::{Path, PathBuf};
 
 use remora_core::host::Host;
-use remora_sys::process::quoted;
+use remora_sys::process::{find_program, quoted};
 use serde_json::{Value, json};
 
 use crate::Surroundings;
@@ -97,8 +97,7 @@ impl Recipe {
     /// Whether the host is on this machine: its program or its configuration exists.
     pub fn is_here(&self, around: &Surroundings) -> bool {
         let path = (around.variable)("PATH").unwrap_or_default();
-        let is_program = |folder: PathBuf| self.programs.iter().any(|name| folder.join(name).is_file());
-        (self.folder)(around).is_dir() || std::env::split_paths(&path).any(is_program)
+        (self.folder)(around).is_dir() || self.programs.iter().any(|name| find_program(&path, name).is_some())
     }
 
     /// The directory of the host's configuration.

@@ -10,17 +10,25 @@ use rustix::fs::{Access, access};
 /// The command that starts this program from a shell with this process's environment: `name` if the PATH has a
 /// program with that name, otherwise its path.
 pub fn command(name: &str) -> String {
-    let on_path = env::var_os("PATH").is_some_and(|path| has_program(&path, name));
+    let on_path = env::var_os("PATH").is_some_and(|path| find_program(&path, name).is_some());
     match env::current_exe() {
         Ok(program) if !on_path => quoted(&program.to_string_lossy()),
         _ => name.to_owned(),
     }
 }
 
-/// Relative directories do not count, because a shell may run elsewhere.
-fn has_program(path: &OsStr, name: &str) -> bool {
-    let is_program = |file: &Path| file.is_file() && access(file, Access::EXEC_OK).is_ok();
-    env::split_paths(path).any(|directory| directory.is_absolute() && is_program(&directory.join(name)))
+/// The first program with this name in the directories of `path`, a value of `PATH`. Relative directories do not count,
+/// because a shell may run elsewhere.
+pub fn find_program(path: impl AsRef<OsStr>, name: &str) -> Option<PathBuf> {
+    env::split_paths(&path)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(name))
+        .find(|file| is_program(file))
+}
+
+/// Whether this is a file that the user may execute.
+pub fn is_program(file: &Path) -> bool {
+    file.is_file() && access(file, Access::EXEC_OK).is_ok()
 }
 
 /// The absolute path for later calls of this program. A link on the PATH is preferred to its target, because an
@@ -52,15 +60,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("remora");
         let path = env::join_paths([Path::new("/nonexistent"), directory.path()]).unwrap();
-        assert!(!has_program(&path, "remora"));
+        assert_eq!(find_program(&path, "remora"), None);
         fs::create_dir(&file).unwrap();
-        assert!(!has_program(&path, "remora"), "a directory");
+        assert_eq!(find_program(&path, "remora"), None, "a directory");
         fs::remove_dir(&file).unwrap();
         fs::write(&file, "").unwrap();
-        assert!(!has_program(&path, "remora"), "not executable");
+        assert_eq!(find_program(&path, "remora"), None, "not executable");
         fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
-        assert!(has_program(&path, "remora"));
-        assert!(!has_program(OsStr::new(""), "remora"));
+        assert_eq!(find_program(&path, "remora"), Some(file));
+        assert_eq!(find_program("", "remora"), None);
     }
 
     #[test]

@@ -499,7 +499,10 @@ fn hosts_are_found_by_their_program_or_their_configuration() {
     let bin = world.path("bin");
     fs::create_dir(&bin).unwrap();
     fs::write(bin.join("codex"), "").unwrap();
-    let output = world.command(&["install", "--yes"]).env("PATH", &bin).output().unwrap();
+    let install = || world.command(&["install", "--yes"]).env("PATH", &bin).output().unwrap();
+    assert_eq!(install().status.code(), Some(1), "a file that is not executable is not a program");
+    fs::set_permissions(bin.join("codex"), Permissions::from_mode(0o755)).unwrap();
+    let output = install();
     assert!(output.status.success(), "{output:?}");
     assert!(world.path("home/.codex/hooks.json").exists() && !world.path("home/.claude").exists());
     let elsewhere = world.path("elsewhere");
