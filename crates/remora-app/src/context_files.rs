@@ -170,7 +170,8 @@ fn root(store: &Store, whose: &Whose) -> Result<PathBuf, ContextFilesError> {
             Err(error) => return Err(error.into()),
         },
     };
-    worktree(&directory).ok_or(ContextFilesError::Missing(directory))
+    let top = worktree(&directory).or_else(|| directory.canonicalize().ok());
+    top.ok_or(ContextFilesError::Missing(directory))
 }
 
 fn known(store: &Store, root: &Path) -> Result<Option<ProjectId>, StoreError> {

@@ -6,7 +6,7 @@ use remora_core::ids::ProjectId;
 use remora_core::memory::ObservationType;
 use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
-use remora_store::{SaveFor, Saved, SavedBy, Store, locate};
+use remora_store::{SaveFor, Saved, SavedBy, Store, locate, worktree};
 
 use crate::{AppError, Whose, project, project_named};
 
@@ -75,8 +75,9 @@ fn target(store: &Store, whose: &Whose) -> Result<(SaveFor, PathBuf), AppError> 
 fn below(path: &Path, root: &Path) -> String {
     let absolute = normal(&root.join(path));
     let real = absolute.canonicalize().unwrap_or_else(|_| absolute.clone());
-    let worktree = real.ancestors().find(|ancestor| ancestor.join(".git").exists());
-    let relative = [Some(root), worktree]
+    // The file may not exist yet, nor its folder.
+    let worktree = real.ancestors().find(|ancestor| ancestor.exists()).and_then(worktree);
+    let relative = [Some(root), worktree.as_deref()]
         .into_iter()
         .flatten()
         .find_map(|root| real.strip_prefix(root).or_else(|_| absolute.strip_prefix(root)).ok());
@@ -100,6 +101,8 @@ fn normal(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -109,5 +112,19 @@ mod tests {
         assert_eq!(below(&root.join("src/./a/../b.rs"), &root), "src/b.rs");
         assert_eq!(below(Path::new("./src/b.rs"), &root), "src/b.rs");
         assert_eq!(below(Path::new("/elsewhere/c.rs"), &root), "/elsewhere/c.rs");
+    }
+
+    #[test]
+    fn files_elsewhere_are_relative_to_their_repository() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().canonicalize().unwrap();
+        let root = folder.join("project");
+        for git in ["clone/.git", "not-a-repository/.git"] {
+            fs::create_dir_all(folder.join(git)).unwrap();
+        }
+        fs::write(folder.join("clone/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        assert_eq!(below(&folder.join("clone/src/new.rs"), &root), "src/new.rs");
+        let other = folder.join("not-a-repository/new.rs");
+        assert_eq!(below(&other, &root), other.to_string_lossy());
     }
 }

@@ -67,11 +67,11 @@ pub fn locate(directory: &Path) -> Place {
     }
 }
 
-/// The top of the working tree that a directory is in. Without a repository, the directory itself.
-pub fn worktree(directory: &Path) -> Option<PathBuf> {
-    let directory = directory.canonicalize().ok()?;
-    let top = directory.ancestors().find(|ancestor| common_directory(ancestor).is_some());
-    Some(top.unwrap_or(&directory).to_owned())
+/// The top of the working tree that a file or directory is in. `None` if it does not exist, or is in no repository that
+/// the user trusts.
+pub fn worktree(path: &Path) -> Option<PathBuf> {
+    let path = path.canonicalize().ok()?;
+    path.ancestors().find(|ancestor| common_directory(ancestor).is_some()).map(Path::to_owned)
 }
 
 /// Whether directories below this one may share its memory. The home directory, directories above it, and those that

@@ -53,7 +53,8 @@ fn a_directory_belongs_to_the_working_tree_it_is_in() {
     let root = world.make_repository("app", None).canonicalize().unwrap();
     let deep = world.make_dir("app/src/deep");
     assert_eq!(worktree(&deep), Some(root));
-    let plain = world.make_dir("plain").canonicalize().unwrap();
-    assert_eq!(worktree(&plain), Some(plain));
+    assert_eq!(worktree(&world.make_dir("plain")), None);
+    world.make_dir("empty/.git");
+    assert_eq!(worktree(&world.path("empty")), None, "git does not take an empty directory for a repository");
     assert_eq!(worktree(&world.path("missing")), None);
 }

@@ -8,6 +8,7 @@ use remora_core::settings::Provider;
 use remora_core::time::Time;
 use remora_install::install::{Change, FilePlan, HostPlan, Plan};
 use remora_install::{RECIPES, Surroundings};
+use remora_store::worktree;
 use serde_json::json;
 
 use super::questions::{self, OnEnter};
@@ -290,6 +291,5 @@ pub(crate) fn surroundings(app: &App) -> Result<Surroundings<'static>> {
 /// The repository of the current directory, or the directory itself.
 pub(super) fn this_project() -> Result<PathBuf> {
     let here = std::env::current_dir()?;
-    let above = here.ancestors().find(|folder| folder.join(".git").exists());
-    Ok(above.unwrap_or(&here).to_owned())
+    Ok(worktree(&here).unwrap_or(here))
 }

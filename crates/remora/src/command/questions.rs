@@ -12,6 +12,7 @@ use remora_core::host::Host;
 use remora_core::settings::Provider;
 use remora_core::time::Time;
 use remora_store::context_files::Forms;
+use remora_store::worktree;
 
 use super::import::Import;
 use crate::app::{self, App};
@@ -153,7 +154,7 @@ fn offer(app: &App, source: &str, what: &str, seconds: u64) -> Result<()> {
 /// Offers context files in the current project. Cursor can read memory only from these.
 pub(super) fn context_files(app: &App, hosts: &[Host]) -> Result<()> {
     let here = std::env::current_dir()?;
-    if !here.ancestors().any(|folder| folder.join(".git").exists()) {
+    if worktree(&here).is_none() {
         return Ok(());
     }
     let has_cursor = hosts.contains(&Host::Cursor);
