@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::prose::{Sentence, fingerprint, sentences};
+use crate::prose::{Sentence, pair_hashes, sentences, split_words};
 use crate::text::is_unspaced;
 
 /// A text with less weight is a phrase and not a claim ("Update dependencies"), so it can be neither wrong nor repeated.
@@ -95,21 +95,13 @@ fn is_result(fact: &str) -> bool {
 
 /// Hashes of the word pairs of a claim, or of character pairs in a script without spaces. `None` if it is too short.
 fn pairs(text: &str) -> Option<HashSet<u64>> {
-    let mut words: Vec<&str> = Vec::new();
-    for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
-        if run.contains(is_unspaced) {
-            words.extend(run.char_indices().map(|(at, c)| &run[at..at + c.len_utf8()]));
-        } else {
-            words.push(run);
-        }
-    }
+    let mut words = split_words(text);
     if text.trim_end().ends_with('…') {
         // It may be cut itself.
         words.pop();
     }
     let weight: usize = words.iter().map(|word| if word.contains(is_unspaced) { 1 } else { 2 }).sum();
-    let pairs = words.windows(2).map(|pair| fingerprint(&pair.join(" "))).collect();
-    (weight >= LEAST_WEIGHT).then_some(pairs)
+    (weight >= LEAST_WEIGHT).then(|| pair_hashes(&words).into_iter().collect())
 }
 
 #[cfg(test)]

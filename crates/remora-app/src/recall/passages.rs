@@ -9,8 +9,7 @@ use std::collections::HashSet;
 use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ObservationId, PromptId, SummaryId};
-use remora_core::prose::{Role, fingerprint, plan_heading, sentences};
-use remora_core::text::is_unspaced;
+use remora_core::prose::{Role, fingerprint, pair_hashes, plan_heading, sentences, split_words};
 use remora_core::wrong::CalledWrong;
 use remora_search::{Hit, Terms};
 use remora_store::{Store, StoreError};
@@ -322,17 +321,7 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
 
 /// Hashes of the word pairs of a text, or of character pairs in a script without spaces, sorted.
 fn pairs(text: &str) -> Vec<u64> {
-    let mut words: Vec<&str> = Vec::new();
-    for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
-        if run.contains(is_unspaced) {
-            words.extend(run.char_indices().map(|(at, c)| &run[at..at + c.len_utf8()]));
-        } else {
-            words.push(run);
-        }
-    }
-    let hashes: Vec<u64> = words.iter().map(|word| fingerprint(word)).collect();
-    let mut pairs: Vec<u64> =
-        hashes.windows(2).map(|pair| pair[0].wrapping_mul(31).wrapping_add(pair[1])).collect();
+    let mut pairs = pair_hashes(&split_words(text));
     pairs.sort_unstable();
     pairs.dedup();
     pairs

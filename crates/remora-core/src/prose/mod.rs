@@ -2,6 +2,7 @@
 
 mod markdown;
 mod normal;
+mod pairs;
 mod plan;
 mod role;
 mod split;
@@ -9,6 +10,7 @@ mod words;
 
 use markdown::{Block, blocks};
 pub use normal::Normal;
+pub use pairs::{pair_hashes, split_words};
 pub use plan::{heading, plan_heading};
 use role::Section;
 pub use role::is_subject;
