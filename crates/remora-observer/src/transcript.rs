@@ -7,6 +7,8 @@ use remora_core::event::{Body, Outcome, ToolCall, ToolUse};
 use remora_core::text::Excerpt;
 use serde_json::Value;
 
+use crate::turn::below;
+
 /// Size limit for a turn, in bytes; about four make a token.
 const LONGEST_TURN: usize = 40_000;
 /// How often the limits are halved before events are left out instead.
@@ -171,10 +173,6 @@ fn plain(value: &Value) -> String {
 
 fn shorten(text: &str, (head, tail): (usize, usize), halvings: u32) -> String {
     Excerpt::shorten(text, head >> halvings, tail >> halvings)
-}
-
-fn below<'a>(root: &str, path: &'a str) -> &'a str {
-    path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
 }
 
 /// Escapes text so that it cannot be mistaken for a tag.

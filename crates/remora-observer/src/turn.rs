@@ -93,10 +93,10 @@ impl Turn {
         let payload = serde_json::to_string(tool).unwrap_or_default();
         self.tokens += payload.chars().count().div_ceil(4) as u64;
         for file in tool.files_read() {
-            push_new(&mut self.files_read, below(root, file));
+            push_new(&mut self.files_read, below(root, file).to_owned());
         }
         for change in tool.changes() {
-            self.changes.push(Change { path: below(root, &change.path), ..change.clone() });
+            self.changes.push(Change { path: below(root, &change.path).to_owned(), ..change.clone() });
         }
         if let ToolCall::Ask { questions } = &tool.call {
             self.questions.extend(questions.iter().cloned());
@@ -152,7 +152,7 @@ fn push_new(list: &mut Vec<String>, item: String) {
     }
 }
 
-fn below(root: &str, path: &str) -> String {
-    let inside = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
-    inside.unwrap_or(path).to_owned()
+/// A path relative to the project's root. A path elsewhere stays as it is.
+pub(crate) fn below<'a>(root: &str, path: &'a str) -> &'a str {
+    path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
 }
