@@ -196,8 +196,8 @@ async fn read(mut response: Response) -> (Vec<u8>, End) {
     }
 }
 
-/// The innermost error is the most informative one.
-fn root_cause(error: &dyn std::error::Error) -> String {
+/// The innermost error, which names the actual cause.
+pub fn root_cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;

@@ -15,7 +15,7 @@ mod reach;
 mod refusal;
 
 pub use error::{CallError, short_reason};
-pub use http::Http;
+pub use http::{Http, root_cause};
 pub use patience::{Health, Patience, Trouble};
 pub use reach::{Reached, reach};
 pub use refusal::{Refusal, until};

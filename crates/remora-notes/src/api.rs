@@ -7,6 +7,7 @@ use std::time::Duration;
 use remora_core::privacy::MOST_READ;
 use remora_core::settings::Secret;
 use remora_core::time::Time;
+use remora_net::root_cause;
 use remora_store::DataDir;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, redirect};
@@ -237,13 +238,4 @@ async fn beginning(mut response: Response, most: usize) -> Result<Vec<u8>, reqwe
         }
     }
     Ok(bytes)
-}
-
-/// The innermost error, which names the actual cause.
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }
