@@ -315,31 +315,65 @@ fn insert_summary(
         "UPDATE session_summaries SET checkpoint = 1, updated_at = ?2 WHERE session_id = ?1 AND checkpoint = 0",
     )?
     .execute([origin.session.0, now.0])?;
-    db.prepare_cached(
-        "INSERT INTO session_summaries (uuid, session_id, project_id, prompt_number, request, investigated,
-             learned, completed, next_steps, notes, files_read, files_edited, provider, model, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)",
-    )?
-    .execute(params![
-        new_uuid().as_bytes(),
-        origin.session.0,
-        origin.project,
-        origin.prompt_number,
-        summary.request,
-        summary.investigated,
-        summary.learned,
-        summary.completed,
-        summary.next_steps,
-        summary.notes,
-        serde_json::to_string(&summary.files_read)?,
-        serde_json::to_string(&summary.files_edited)?,
-        origin.provider,
-        origin.model,
-        now.0,
-    ])?;
-    let number = db.last_insert_rowid();
+    let new = NewSummary {
+        uuid: new_uuid(),
+        session: origin.session,
+        project: origin.project,
+        prompt_number: origin.prompt_number,
+        is_checkpoint: false,
+        summary,
+        provider: origin.provider,
+        model: origin.model,
+        at: now,
+    };
+    let number = new.insert(db)?;
     documents::write(db, RecordId { kind: RecordKind::Summary, number })?;
     Ok(number)
+}
+
+/// A summary with its origin, observed or imported.
+pub(crate) struct NewSummary<'a> {
+    pub(crate) uuid: Uuid,
+    pub(crate) session: SessionId,
+    pub(crate) project: i64,
+    pub(crate) prompt_number: i64,
+    /// Whether a later summary of the session exists.
+    pub(crate) is_checkpoint: bool,
+    pub(crate) summary: &'a Summary,
+    pub(crate) provider: &'a str,
+    pub(crate) model: &'a str,
+    pub(crate) at: Time,
+}
+
+impl NewSummary<'_> {
+    /// Inserts the row alone, without its documents. Returns its number.
+    pub(crate) fn insert(&self, db: &Connection) -> Result<i64, StoreError> {
+        let summary = self.summary;
+        db.prepare_cached(
+            "INSERT INTO session_summaries (uuid, session_id, project_id, prompt_number, checkpoint, request, investigated,
+                 learned, completed, next_steps, notes, files_read, files_edited, provider, model, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)",
+        )?
+        .execute(params![
+            self.uuid.as_bytes(),
+            self.session.0,
+            self.project,
+            self.prompt_number,
+            self.is_checkpoint,
+            summary.request,
+            summary.investigated,
+            summary.learned,
+            summary.completed,
+            summary.next_steps,
+            summary.notes,
+            serde_json::to_string(&summary.files_read)?,
+            serde_json::to_string(&summary.files_edited)?,
+            self.provider,
+            self.model,
+            self.at.0,
+        ])?;
+        Ok(db.last_insert_rowid())
+    }
 }
 
 pub(crate) fn content_hash(session: Uuid, title: &str, narrative: &str) -> String {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Fate, IMPORTED};
 use crate::saving::SavedBy;
-use crate::writing::{self, Origin};
+use crate::writing::{self, NewSummary, Origin};
 use crate::{StoreError, editing, facts, forget};
 
 /// A record, ready to be stored.
@@ -183,31 +183,18 @@ fn store_observation(db: &Connection, new: &ImportedObservation) -> Outcome {
 }
 
 fn store_summary(db: &Connection, new: &ImportedSummary) -> Outcome {
-    let summary = new.summary.get();
-    db.prepare_cached(
-        "INSERT INTO session_summaries (uuid, session_id, project_id, prompt_number, checkpoint, request, investigated,
-             learned, completed, next_steps, notes, files_read, files_edited, provider, model, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)",
-    )?
-    .execute(params![
-        new.uuid.as_bytes(),
-        new.session.0,
-        new.project.0,
-        new.number,
-        new.is_earlier,
-        summary.request,
-        summary.investigated,
-        summary.learned,
-        summary.completed,
-        summary.next_steps,
-        summary.notes,
-        serde_json::to_string(&summary.files_read)?,
-        serde_json::to_string(&summary.files_edited)?,
-        demoted(new.provider.get()),
-        new.model.get(),
-        new.at.0,
-    ])?;
-    Ok(Ok(RecordId { kind: RecordKind::Summary, number: db.last_insert_rowid() }))
+    let row = NewSummary {
+        uuid: new.uuid,
+        session: new.session,
+        project: new.project.0,
+        prompt_number: new.number,
+        is_checkpoint: new.is_earlier,
+        summary: new.summary.get(),
+        provider: &demoted(new.provider.get()),
+        model: new.model.get(),
+        at: new.at,
+    };
+    Ok(Ok(RecordId { kind: RecordKind::Summary, number: row.insert(db)? }))
 }
 
 /// Stores a fact. A current value stays; a contradicting one is stored as a value that never held, which is a
