@@ -166,11 +166,11 @@ fn observation_surroundings(
     let before = observation_beside(db, session, "id < ?2 ORDER BY id DESC", origin.record.number)?;
     let after = observation_beside(db, session, "id > ?2 ORDER BY id", origin.record.number)?;
     if let Some(neighbour) = &before {
-        set_after(db, neighbour.id, summary)?;
+        set_beside(db, "after", "observation", neighbour.id, summary)?;
     }
     // A revised observation has neighbours on both sides.
     if let Some(neighbour) = &after {
-        set_before(db, neighbour.id, summary)?;
+        set_beside(db, "before", "observation", neighbour.id, summary)?;
     }
     Ok(surroundings(&prompt, before, after))
 }
@@ -263,11 +263,11 @@ fn turn(db: &Connection, record: RecordId) -> Made {
     let before = turn_beside(db, session, "prompt_number < ?2 ORDER BY prompt_number DESC", number)?;
     let after = turn_beside(db, session, "prompt_number > ?2 ORDER BY prompt_number", number)?;
     if let Some(neighbour) = &before {
-        set_after_turn(db, neighbour.id, &short(&body))?;
+        set_beside(db, "after", "turn", neighbour.id, &short(&body))?;
     }
     // A turn from the queue may be stored after the turn that follows it.
     if let Some(neighbour) = &after {
-        set_before_turn(db, neighbour.id, &short(&body))?;
+        set_beside(db, "before", "turn", neighbour.id, &short(&body))?;
     }
     let surroundings = surroundings("", before, after);
     let document = Document { part: "turn".into(), title: String::new(), body, surroundings };
@@ -359,31 +359,13 @@ fn turn_beside(
     Ok(row.optional()?)
 }
 
-fn set_after(db: &Connection, observation: i64, text: &str) -> Result<(), StoreError> {
-    let sql = "UPDATE documents SET after = ?2
-               WHERE kind = 'observation' AND record_id = ?1 AND part = 'narrative' AND after <> ?2";
-    db.prepare_cached(sql)?.execute(params![observation, text])?;
-    Ok(())
-}
-
-fn set_before(db: &Connection, observation: i64, text: &str) -> Result<(), StoreError> {
-    let sql = "UPDATE documents SET before = ?2
-               WHERE kind = 'observation' AND record_id = ?1 AND part = 'narrative' AND before <> ?2";
-    db.prepare_cached(sql)?.execute(params![observation, text])?;
-    Ok(())
-}
-
-fn set_after_turn(db: &Connection, turn: i64, text: &str) -> Result<(), StoreError> {
-    let sql = "UPDATE documents SET after = ?2
-               WHERE kind = 'turn' AND record_id = ?1 AND part = 'turn' AND after <> ?2";
-    db.prepare_cached(sql)?.execute(params![turn, text])?;
-    Ok(())
-}
-
-fn set_before_turn(db: &Connection, turn: i64, text: &str) -> Result<(), StoreError> {
-    let sql = "UPDATE documents SET before = ?2
-               WHERE kind = 'turn' AND record_id = ?1 AND part = 'turn' AND before <> ?2";
-    db.prepare_cached(sql)?.execute(params![turn, text])?;
+/// Sets one column of a neighbour's context, `before` or `after`.
+fn set_beside(db: &Connection, column: &str, kind: &str, record: i64, text: &str) -> Result<(), StoreError> {
+    let sql = format!(
+        "UPDATE documents SET {column} = ?3 WHERE kind = ?1 AND record_id = ?2
+         AND part IN ('narrative', 'turn') AND {column} <> ?3"
+    );
+    db.prepare_cached(&sql)?.execute(params![kind, record, text])?;
     Ok(())
 }
 
