@@ -91,7 +91,6 @@ pub(super) const RULES: &[Rule] = &[
             "contrase\u{d1}a",
             "contrasen\u{303}a",
             "mot de passe",
-            "mot_de_passe",
             "mdp",
             "clave",
             "adgangskode",

@@ -80,6 +80,8 @@ fn class_of(word: &str, before: &[String], is_shouted: bool) -> Option<Class> {
         return Some(Class::Password);
     }
     match word {
+        // `mot_de_passe`.
+        "passe" if before.ends_with(&["mot".to_owned(), "de".to_owned()]) => Some(Class::Password),
         "pass" if is_in(PASSES, previous) => None,
         "pass" | "pw" | "psk" | "rootpw" | "bindpw" | "requirepass" | "masterauth" | "mdp" | "clave" => {
             Some(Class::Password)
@@ -148,9 +150,8 @@ const PASSWORDS: &str = "\
     contrasena motdepasse adgangskode losenord salasana haslo heslo sifre";
 
 /// Words for a password that have non-ASCII letters or a space.
-pub(super) const FOREIGN: &[&str] = &[
+const FOREIGN: &[&str] = &[
     "mot de passe",
-    "mot_de_passe",
     "contrase\u{f1}a",
     "contrase\u{d1}a",
     "contrasen\u{303}a",
@@ -225,3 +226,18 @@ const ABOUT_A_SECRET: &str = "\
 const QUESTIONS: &str = "\
     allow avg count forgot has hide is max min n needs no num remember require requires show toggle \
     total uses validate without";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact;
+
+    #[test]
+    fn every_word_for_a_password_is_reached_by_a_keyword() {
+        let split = ["mot_de_passe", "DB_MOT_DE_PASSE", "motDePasse"];
+        for word in PASSWORDS.split_whitespace().chain(FOREIGN.iter().copied()).chain(split) {
+            let text = format!("{word}: \"tr0ub4dor&3\"");
+            assert_eq!(redact(&text), format!("{word}: \"[redacted:password]\""), "{word}");
+        }
+    }
+}
