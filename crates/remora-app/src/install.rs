@@ -40,6 +40,10 @@ pub enum InstallError {
     Lock { path: PathBuf, error: io::Error },
     #[error("this program cannot be copied to {}: {error}", path.display())]
     Program { path: PathBuf, error: io::Error },
+    #[error("the memory was not deleted, because it cannot be backed up: {0}")]
+    NoLastBackup(Box<InstallError>),
+    #[error("{} cannot be deleted: {error}", path.display())]
+    Purge { path: PathBuf, error: io::Error },
     #[error(transparent)]
     App(#[from] AppError),
 }
@@ -247,6 +251,59 @@ pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, Instal
         }
     }
     Ok(done)
+}
+
+/// What uninstalling could not remove from files outside of the data directory.
+#[derive(Debug, Default)]
+pub struct Left {
+    pub refused: Vec<Undone>,
+    /// Context files that still have a section of Remora.
+    pub context_files: Vec<PathBuf>,
+}
+
+impl Left {
+    pub fn is_empty(&self) -> bool {
+        self.refused.is_empty() && self.context_files.is_empty()
+    }
+}
+
+/// What a purge leaves of the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastBackup {
+    BesideDirectory,
+    None,
+}
+
+/// A data directory that was deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purged {
+    /// `None` if there was nothing to back up, or no backup was wanted.
+    pub backup: Option<PathBuf>,
+}
+
+/// Deletes the data directory with everything in it. Returns `None` if it does not exist, or if something was left: the
+/// list of context files is in the database, so a purge would make those that are left unknown.
+pub fn purge(
+    dir: &DataDir,
+    left: &Left,
+    backup: LastBackup,
+    now: Time,
+) -> Result<Option<Purged>, InstallError> {
+    if !left.is_empty() || !dir.path().exists() {
+        return Ok(None);
+    }
+    let backup = match backup {
+        LastBackup::None => None,
+        LastBackup::BesideDirectory => {
+            let mut path = dir.path().as_os_str().to_owned();
+            path.push(format!("-{}.db", now.format_utc("%Y%m%dT%H%M%SZ")));
+            back_up(dir, Some(Path::new(&path)), now)
+                .map_err(|error| InstallError::NoLastBackup(Box::new(error)))?
+        }
+    };
+    fs::remove_dir_all(dir.path())
+        .map_err(|error| InstallError::Purge { path: dir.path().to_owned(), error })?;
+    Ok(Some(Purged { backup }))
 }
 
 /// Sets the observer's provider.

@@ -232,8 +232,11 @@ impl From<InstallError> for CliError {
             InstallError::Program { .. } => {
                 Self::internal(message).hint("see whether there is room: `remora doctor`")
             }
+            InstallError::NoLastBackup(_) => Self::internal(message).hint(
+                "see what is wrong: `remora doctor`; delete it without a backup: `remora uninstall --purge --no-backup`",
+            ),
             InstallError::Busy => Self::internal(message).hint("wait for it, then repeat this command"),
-            InstallError::Lock { path, .. } => {
+            InstallError::Lock { path, .. } | InstallError::Purge { path, .. } => {
                 Self::internal(message).hint(format!("see its owner and mode: `ls -ld {}`", path.display()))
             }
             InstallError::NoHost => {

@@ -1,8 +1,8 @@
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use remora_app::install::{LastBackup, Left};
 use remora_app::{context_files, install};
 use remora_client::presence;
 use remora_core::host::Host;
@@ -15,7 +15,7 @@ use serde_json::json;
 use super::install::{confirmed, host, print_diff, surroundings, this_project};
 use super::questions::OnEnter;
 use crate::app::App;
-use crate::error::{CliError, Result};
+use crate::error::Result;
 use crate::output::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, prose_below, say, talk};
 
 /// Remove Remora from the agents on this machine.
@@ -99,29 +99,29 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
     if arguments.is_everywhere() && presence::find(&app.dir).unwrap_or_default().is_some() {
         super::daemon::ask_to_stop(app)?;
     }
-    let left = if with_files.is_empty() { Vec::new() } else { remove_files(app)? };
-    let is_out = refused.is_empty() && left.is_empty();
-    // The list of context files is in the database, so a purge would make those that are left unknown.
-    let purged = arguments.purge && is_out && app.dir.path().exists();
-    let backup = if purged && !arguments.no_backup { last_backup(app)? } else { None };
-    if purged {
-        fs::remove_dir_all(app.dir.path())?;
-    }
+    let left =
+        Left { refused, context_files: if with_files.is_empty() { Vec::new() } else { remove_files(app)? } };
+    let purged = if arguments.purge {
+        install::purge(&app.dir, &left, arguments.last_backup(), Time::now())?
+    } else {
+        None
+    };
+    let backup = purged.as_ref().and_then(|purged| purged.backup.as_ref());
     if app.json {
         output::json(&json!({
-            "dry_run": false, "plan": removal, "context_files": with_files, "refused": refused,
-            "context_files_left": left, "purged": purged, "backup": backup,
+            "dry_run": false, "plan": removal, "context_files": with_files, "refused": left.refused,
+            "context_files_left": left.context_files, "purged": purged.is_some(), "backup": backup,
         }))?;
     } else {
-        for undone in &refused {
+        for undone in &left.refused {
             let reason = format!("{}: {}", undone.path.display(), undone.refused);
             prose_below(&format!("{}  ", paint(RED, "refused")), &reason);
         }
-        for path in &left {
+        for path in &left.context_files {
             let reason = format!("{}: it still has a section of Remora", path.display());
             prose_below(&format!("{}  ", paint(RED, "refused")), &reason);
         }
-        if is_out {
+        if left.is_empty() {
             say(&out_of(arguments, is_something.then_some(&removal)));
         } else {
             talk(&format!(
@@ -134,27 +134,31 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
                 "Context files stay; see them: `remora context-files`; remove them: `remora context-files disable`",
             );
         }
-        if let Some(backup) = &backup {
+        if let Some(backup) = backup {
             let path = backup.display();
             talk(&format!(
                 "A last backup of the memory is {path}. To bring it back: `remora restore {path}`"
             ));
             talk(&format!("Delete that backup, too: `rm {path}`"));
         }
-        if !purged && app.dir.database().exists() {
+        if purged.is_none() && app.dir.database().exists() {
             talk(&format!(
                 "The memory stays in {}; delete it, too: `remora uninstall --purge`",
                 app.dir.path().display()
             ));
         }
     }
-    Ok(if is_out { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 impl Uninstall {
     /// Whether Remora is removed from every agent, and not only from some or from one project.
     fn is_everywhere(&self) -> bool {
         self.hosts.is_empty() && self.project.is_none()
+    }
+
+    fn last_backup(&self) -> LastBackup {
+        if self.no_backup { LastBackup::None } else { LastBackup::BesideDirectory }
     }
 
     /// The directory of the project, which may be gone.
@@ -237,17 +241,6 @@ fn remove_files(app: &App) -> Result<Vec<PathBuf>> {
         ));
     }
     Ok(left)
-}
-
-/// Makes a backup beside the data directory before it is deleted.
-fn last_backup(app: &App) -> Result<Option<PathBuf>> {
-    let now = Time::now();
-    let mut path = app.dir.path().as_os_str().to_owned();
-    path.push(format!("-{}.db", now.format_utc("%Y%m%dT%H%M%SZ")));
-    install::back_up(&app.dir, Some(Path::new(&path)), now).map_err(|error| {
-        CliError::internal(format!("the memory was not deleted, because it cannot be backed up: {error}"))
-            .hint("see what is wrong: `remora doctor`; delete it without a backup: `remora uninstall --purge --no-backup`")
-    })
 }
 
 fn print_files(files: &[PathBuf]) {
