@@ -7,7 +7,7 @@ use std::time::Duration;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_search::Results;
+use remora_search::{Results, plain_words};
 use remora_store::Store;
 use remora_store::forget::{Criteria, Doomed, DoomedRecord, Erased, Forgetting, Reason, Terms};
 use schemars::JsonSchema;
@@ -87,10 +87,9 @@ impl Matching {
 pub fn similar(request: &ForgetRequest) -> Option<SearchRequest> {
     let ForgetRequest::Matching(matching) = request else { return None };
     // Words only: a search operator would change the meaning of the topic.
-    let is_operator = |c: char| "\"():*^".contains(c);
-    let topic = matching.topic.as_ref()?.replace(is_operator, " ").replace(" -", " ");
+    let topic = plain_words(matching.topic.as_ref()?);
     // A request about one file does not extend to similar records.
-    if matching.file.is_some() || matching.threshold > 1.0 || topic.trim().is_empty() {
+    if matching.file.is_some() || matching.threshold > 1.0 || topic.is_empty() {
         return None;
     }
     Some(SearchRequest {

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`capture`] | decides what of a host's report may be stored |
 //! | [`recall`] | chooses what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`], [`retrievals`], [`stats`] | answer queries |
+//! | [`search`], [`timeline`], [`records`], [`related`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`], [`retrievals`], [`stats`] | answer queries |
 //! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`], [`pause`], [`privacy`] | apply what a user says |
 //! | [`import`], [`export`] | exchange memory with other programs |
 //! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`index`], [`queue`], [`backup`], [`projects`], [`doctor`] | run and maintain Remora |
@@ -38,6 +38,7 @@ pub mod projects;
 pub mod queue;
 pub mod recall;
 pub mod records;
+pub mod related;
 pub mod remedy;
 mod repeats;
 pub mod retrievals;

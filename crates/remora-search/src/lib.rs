@@ -38,6 +38,7 @@ pub use facets::SPANS;
 pub use hit::{Facets, Hit, Plan, PlannedWord, Results, Snippet, Why};
 pub use indexing::{IndexBatch, IndexError, index_next};
 pub use language::Language;
+pub use operators::plain_words;
 pub use query::{Mode, SearchQuery, Snippets, Sort};
 pub use remora_core::document::{ProjectScope, RecordId, RecordKind};
 pub use remora_store::search::Filters;

@@ -125,6 +125,28 @@ impl Operators {
     }
 }
 
+/// A text to be searched as words alone, such as a title. All its words stay, but none is an operator.
+pub fn plain_words(text: &str) -> String {
+    let mut plain = Vec::new();
+    for chunk in text.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '"')) {
+        let is_field = chunk.split_once(':').is_some_and(|(name, _)| field(name).is_some());
+        // Other colons are part of a name, such as `std::fs`.
+        let separator = if is_field { ':' } else { ' ' };
+        for word in chunk.split(separator).map(|word| word.trim_end_matches('*')) {
+            match word {
+                "" => {}
+                "AND" | "OR" | "NOT" => plain.push(word.to_lowercase()),
+                _ => plain.push(word.to_owned()),
+            }
+        }
+    }
+    plain.join(" ")
+}
+
+fn field(name: &str) -> Option<Field> {
+    FIELDS.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, field)| field)
+}
+
 fn stems(text: &str) -> Vec<String> {
     words(text).into_iter().map(|word| word.stem).collect()
 }
@@ -344,7 +366,7 @@ fn token(word: &str, goes_on: bool, tokens: &mut Vec<Token>) {
     }
     let mut word = word;
     if let Some((name, rest)) = word.split_once(':')
-        && let Some((_, field)) = FIELDS.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name))
+        && let Some(field) = field(name)
     {
         tokens.push(Token::Field { field, attached: goes_on || !rest.is_empty() });
         word = rest;
@@ -492,6 +514,29 @@ mod tests {
         assert!(!is_meant("NOT"));
         assert!(is_meant("title:login") && is_meant("facts:\"two words\"") && is_meant("title:(a b)"));
         assert!(!is_meant("title: Login fails"), "a pasted heading");
+    }
+
+    #[test]
+    fn plain_words_have_no_operators_and_keep_every_word() {
+        for (text, plain) in [
+            ("Do NOT deploy (on Fridays)", "Do not deploy on Fridays"),
+            ("title:AND* std::fs is \"open\"", "title and std::fs is open"),
+            ("facts: title:title:login", "facts title title login"),
+            ("remora-core uses AND* OR NOT(x)", "remora-core uses and or not x"),
+            ("(\"*", ""),
+        ] {
+            assert_eq!(plain_words(text), plain, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn plain_words_of_any_text_are_read_as_words(
+            parts in proptest::collection::vec(r#"AND|OR|NOT|title:|[()":* ]|[a-z]{1,3}"#, 0..12),
+        ) {
+            let text = parts.concat();
+            assert_eq!(Operators::read(&plain_words(&text)), None, "{text}");
+        }
     }
 
     #[test]

@@ -8,9 +8,11 @@ use remora_app::pause::{self, Where};
 use remora_app::privacy::erase_everything;
 use remora_app::story::{Part, story};
 use remora_app::timeline::{Around, TimelineRequest, everywhere, timeline, year};
-use remora_app::{AppError, Whose, edit};
+use remora_app::{AppError, Engine, Whose, edit, related, search};
 use remora_core::event::{Body, Change, How, Outcome, ToolCall, ToolUse};
+use remora_core::ids::ObservationId;
 use remora_core::memory::{Memory, Observation, Summary};
+use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::{DataDir, SavedBy, Store};
 
@@ -96,6 +98,24 @@ fn a_story_shows_failed_steps_observations_and_interrupted_turns() {
     let running = feed::running(&world.store, None, now).unwrap();
     assert_eq!((running.len(), running[0].prompt.as_str(), running[0].tools), (1, "Never mind", 0));
     assert!(feed::running(&world.store, None, now.after(Duration::from_hours(1))).unwrap().is_empty());
+}
+
+#[test]
+fn related_observations_are_found_whatever_operators_a_title_has() {
+    let mut world = World::new();
+    let now = Time::now();
+    let strange = "Do NOT deploy the billing service (title:friday) AND \"freeze";
+    world.turn("app", "one", "x", &about(strange, "a.rs"), now);
+    world.turn("app", "two", "x", &about("Deploy the billing service after the freeze", "b.rs"), now);
+    world.turn("app", "three", "x", &about("Icons have rounded corners", "c.rs"), now);
+    let row = world.store.observation(ObservationId(1)).unwrap().unwrap();
+    assert_eq!(row.observation.title, strange);
+    let engine = Engine { searcher: &world.searcher, embedder: None };
+    let settings = Settings::default();
+    let found = search::search(&world.store, engine, &related::search(&row), &settings.search, now).unwrap();
+    let titles: Vec<&str> =
+        related::related(&row, &found).into_iter().map(|hit| hit.title.as_str()).collect();
+    assert_eq!(titles, ["Deploy the billing service after the freeze"]);
 }
 
 #[test]

@@ -6,10 +6,9 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use remora_app::judge::observation;
 use remora_app::records::{self, Record};
-use remora_app::search::SearchRequest;
 use remora_app::timeline::{Around, TimelineRequest};
 use remora_app::why::{self, WhyRequest};
-use remora_app::{AppError, Whose, edit, timeline};
+use remora_app::{AppError, edit, related, timeline};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Feedback;
 use remora_core::memory::ObservationType;
@@ -26,15 +25,11 @@ use crate::http::routes::Routes;
 const AROUND: u32 = 4;
 /// Maximum number of injections in the list.
 const REASONS: u32 = 10;
-/// Maximum number of related observations.
-const RELATED: usize = 5;
-/// Minimum score of a related observation.
-const ALIKE: f64 = 0.35;
 /// Longer texts are cut, in bytes. Typed and observed texts are shorter.
 const LONGEST: usize = 100_000;
 
 pub(super) fn router() -> Routes {
-    Routes::default().get("/observations/{id}", page).get("/observations/{id}/related", related)
+    Routes::default().get("/observations/{id}", page).get("/observations/{id}/related", others)
 }
 
 /// URL, type, title.
@@ -159,21 +154,14 @@ struct Others {
 
 /// Related observations of the same project. Fetched after the page, because semantic search may have to load
 /// vectors.
-async fn related((State(http), _): Seen, Path(id): Path<String>) -> Result<Response, ApiError> {
+async fn others((State(http), _): Seen, Path(id): Path<String>) -> Result<Response, ApiError> {
     let row = http.read(move |store| observation(store, &id)).await?;
-    let mut request = SearchRequest::new(Whose::Project(row.project_id.to_string()));
-    // Search operators in a title are removed.
-    request.text = row.observation.title.replace(['"', '(', ')', ':', '*', '^', '`', '-'], " ");
-    request.kinds = vec![RecordKind::Observation];
-    request.limit = RELATED + 1;
-    let found = http.search(request).await?;
-    let is_own = |number: i64| number == row.id.0;
+    let found = http.search(related::search(&row)).await?;
     let superseded = row.superseded_by.map(|by| match by.kind {
         RecordKind::Fact => ("/memory".to_owned(), by.to_string()),
         _ => (record_link(&by.to_string(), None), by.to_string()),
     });
-    let others = found.hits.iter().filter(|hit| !is_own(hit.id.number) && hit.score >= ALIKE);
-    let related = others.take(RELATED).map(|hit| {
+    let related = related::related(&row, &found).into_iter().map(|hit| {
         let kind = hit.observation_type.map_or("observation", ObservationType::name);
         (format!("/observations/{}", hit.id), kind.to_owned(), title(&hit.title, 140))
     });
