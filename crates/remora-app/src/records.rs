@@ -14,7 +14,7 @@ use remora_store::{
 };
 use serde::{Serialize, Serializer};
 
-use crate::{AppError, Whose, project, session};
+use crate::{AppError, Whose, project, project_or_none, session};
 
 /// A whole record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -215,6 +215,21 @@ pub fn tokens_of(observation: &Observation) -> u64 {
         observation;
     let lists = [facts, concepts, files_read, files_modified].into_iter().flatten();
     [title, subtitle, narrative].into_iter().chain(lists).map(|text| tokens(text)).sum()
+}
+
+/// The record of this project whose id a text is, among kinds that have a place in time. Other texts are searched for. A
+/// directory without memory has none.
+pub fn named(store: &Store, text: &str, whose: &Whose) -> Result<Option<RecordId>, AppError> {
+    if text.split_whitespace().count() != 1 {
+        return Ok(None);
+    }
+    let Some(id) = record_id(text) else { return Ok(None) };
+    let Some(moment) = store.timeline_entry(id)? else { return Ok(None) };
+    let is_meant = match whose {
+        Whose::All => true,
+        whose => project_or_none(store, whose)? == moment.project_id,
+    };
+    Ok(is_meant.then_some(id))
 }
 
 /// Parses a record id as it is printed (`12`, `#12`, `s3`), or the id of a part: `obs_12_fact_2` is part of `12`.

@@ -11,9 +11,8 @@ use remora_store::{Anchor, Store, TimelineEntry};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::records::record_id;
 use crate::search::SearchRequest;
-use crate::{AppError, Whose, scope};
+use crate::{AppError, Whose, records, scope};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineRequest {
@@ -83,14 +82,8 @@ fn named(store: &Store, query: &TimelineQuery) -> Result<Option<RecordId>, AppEr
     if query.anchor.is_some() {
         return Ok(query.anchor);
     }
-    let word = query.text.as_deref().filter(|text| text.split_whitespace().count() == 1);
-    let Some(id) = word.and_then(record_id) else { return Ok(None) };
-    let Some(moment) = store.timeline_entry(id)? else { return Ok(None) };
-    let is_meant = match &query.only {
-        Some(only) => includes(scope(store, only)?, &moment),
-        None => true,
-    };
-    Ok(is_meant.then_some(id))
+    let Some(text) = &query.text else { return Ok(None) };
+    records::named(store, text, query.only.as_ref().unwrap_or(&Whose::All))
 }
 
 fn includes(scope: ProjectScope, moment: &TimelineEntry) -> bool {

@@ -3,10 +3,9 @@ use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use remora_app::Whose;
-use remora_app::records::record_id;
 use remora_app::search::SearchRequest;
-use remora_core::document::{RecordId, RecordKind};
+use remora_app::{Whose, records};
+use remora_core::document::RecordKind;
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
 use remora_search::{Facets, Hit, Mode, Results, Sort};
@@ -114,7 +113,7 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     } else if !found.hits.is_empty() {
         print(&found, &request, arguments);
     }
-    if let Some(id) = named(&store, &request)? {
+    if let Some(id) = records::named(&store, &request.text, &request.whose)? {
         talk(&format!("To see the record of this id: `remora show {id}`"));
     }
     if found.hits.is_empty() {
@@ -122,18 +121,6 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
         return Ok(ExitCode::from(1));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The record whose id is the query, if it exists.
-fn named(store: &Store, request: &SearchRequest) -> Result<Option<RecordId>> {
-    let Some(id) = record_id(&request.text) else { return Ok(None) };
-    let Some(moment) = store.timeline_entry(id)? else { return Ok(None) };
-    // A directory without memory has hits, too: what holds everywhere.
-    let is_meant = match &request.whose {
-        Whose::All => true,
-        whose => remora_app::project_or_none(store, whose)? == moment.project_id,
-    };
-    Ok(is_meant.then_some(id))
 }
 
 /// Converts the arguments to a search request.
