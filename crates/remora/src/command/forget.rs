@@ -1,4 +1,3 @@
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -9,6 +8,7 @@ use remora_store::Store;
 use remora_store::forget::{Erased, Forgetting, Reason};
 use serde_json::json;
 
+use super::questions::{self, OnEnter};
 use crate::app::{self, App};
 use crate::ask;
 use crate::error::{CliError, Result};
@@ -122,7 +122,7 @@ fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
     if arguments.dry_run {
         return if app.json { output::json(&json!({ "dry_run": true, "plan": plan })) } else { Ok(()) };
     }
-    if !arguments.yes && !is_confirmed()? {
+    if !arguments.yes && !is_confirmed(app)? {
         return Err(CliError::usage("nothing was forgotten").hint("to forget without a question: `--yes`"));
     }
     let undo = if arguments.now { Duration::ZERO } else { app.settings.forget.undo() };
@@ -195,16 +195,8 @@ fn count(number: usize, noun: &str) -> String {
 }
 
 /// Asks at a terminal. Without one, returns false.
-fn is_confirmed() -> Result<bool> {
-    if !io::stdin().is_terminal() {
-        return Ok(false);
-    }
-    let mut terminal = io::stderr();
-    write!(terminal, "Forget this? [y/N] ")?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+fn is_confirmed(app: &App) -> Result<bool> {
+    Ok(questions::can_ask(app) && questions::agrees("Forget this?", OnEnter::No)?)
 }
 
 fn print_forgotten(forgotten: &Forgotten) {

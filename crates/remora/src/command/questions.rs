@@ -1,6 +1,5 @@
-//! Questions that `remora install` asks at a terminal, besides consent to the changes: which observer to use,
-//! whether to import existing data, and whether to keep context files. Without a terminal, only options do
-//! these things.
+//! Questions at a terminal. `remora install` asks which observer to use, whether to import existing data, and whether to
+//! keep context files. Without a terminal, only options do these things.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::client;
 use crate::daemon::{Background, turn};
+use crate::install::Terminal;
 use crate::support::{World, contains};
 
 /// Files below the data directory and the project that contain the text, ignoring case.
@@ -383,6 +384,23 @@ fn nothing_is_forgotten_without_a_plan_and_confirmation() {
         assert!(contains(&refused.stderr, "error:"), "{refused:?}");
     }
     assert_eq!(world.count("observations"), 1);
+}
+
+#[test]
+fn forgetting_needs_a_typed_yes_at_a_terminal() {
+    let world = World::new();
+    let id = world.text(&["save", "The harbour gate opens at dawn only."]);
+    for (answer, is_kept) in [("\n", true), ("y\n", false)] {
+        let mut terminal = Terminal::start(&world, &["forget", id.trim()]);
+        terminal.wait_for("Forget this? [y/N]");
+        terminal.say(answer);
+        terminal.end();
+        assert_eq!(world.remora(&["search", "harbour"]).status.success(), is_kept, "{answer:?}");
+    }
+    let id = world.text(&["save", "The harbour office closes at noon."]);
+    // JSON is for programs, which do not answer.
+    let shown = Terminal::start(&world, &["forget", "--json", id.trim()]).end();
+    assert!(shown.contains("`--yes`") && !shown.contains("[y/N]"), "{shown}");
 }
 
 #[test]

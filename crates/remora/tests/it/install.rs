@@ -411,14 +411,14 @@ fn a_file_that_changes_while_the_user_is_asked_is_not_overwritten() {
 }
 
 /// A user at a terminal.
-struct Terminal {
+pub(crate) struct Terminal {
     child: std::process::Child,
     control: fs::File,
     seen: String,
 }
 
 impl Terminal {
-    fn start(world: &World, arguments: &[&str]) -> Self {
+    pub(crate) fn start(world: &World, arguments: &[&str]) -> Self {
         Self::run(&mut world.command(arguments))
     }
 
@@ -434,7 +434,7 @@ impl Terminal {
         Self { child, control: control.into(), seen: String::new() }
     }
 
-    fn wait_for(&mut self, text: &str) {
+    pub(crate) fn wait_for(&mut self, text: &str) {
         use std::io::Read as _;
         let mut buffer = [0; 4096];
         while !self.seen.contains(text) {
@@ -443,12 +443,12 @@ impl Terminal {
         }
     }
 
-    fn say(&mut self, text: &str) {
+    pub(crate) fn say(&mut self, text: &str) {
         use std::io::Write as _;
         self.control.write_all(text.as_bytes()).unwrap();
     }
 
-    fn end(mut self) -> String {
+    pub(crate) fn end(mut self) -> String {
         use std::io::Read as _;
         let mut buffer = [0; 4096];
         // The terminal closes when the program ends, which the reader sees as an error.
