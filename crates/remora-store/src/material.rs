@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use remora_core::context::{Known, LaidDown, Material, PastSession};
+use remora_core::context::{Known, LaidDown, Material, PastSummary};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::SessionRef;
 use remora_core::fact::{FactKind, FactSource};
@@ -199,7 +199,7 @@ impl Store {
         recall: Recall,
         most: u32,
         wrong: &CalledWrong,
-    ) -> Result<Vec<PastSession>, StoreError> {
+    ) -> Result<Vec<PastSummary>, StoreError> {
         let only = match recall {
             Recall::Everything => None,
             Recall::OfSession(session) => Some(session.0),
@@ -207,7 +207,7 @@ impl Store {
         };
         let mut statement = self.db.prepare_cached(PAST_SESSIONS)?;
         let rows = statement.query_map(params![project.0, only, most * SUMMARIES_EACH], |row| {
-            let session = PastSession {
+            let session = PastSummary {
                 id: row.get(7)?,
                 at: Time(row.get(1)?),
                 request: row.get(2)?,
@@ -218,10 +218,10 @@ impl Store {
             };
             Ok((row.get::<_, i64>(0)?, session))
         })?;
-        let mut sessions: Vec<(i64, PastSession)> = Vec::new();
+        let mut sessions: Vec<(i64, PastSummary)> = Vec::new();
         for row in rows {
             // A session whose last summary has nothing but a request is still looking for an earlier one.
-            let is_complete = |(_, session): &(i64, PastSession)| session.is_substantial();
+            let is_complete = |(_, session): &(i64, PastSummary)| session.is_substantial();
             if sessions.len() >= most as usize && sessions.iter().all(is_complete) {
                 break;
             }

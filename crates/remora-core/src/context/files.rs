@@ -6,7 +6,7 @@
 
 use super::frame::{framed, safe};
 use super::timeline::{self, Clock, Index, LONGEST_TITLE};
-use super::{Known, Material, PastSession, tokens};
+use super::{Known, Material, PastSummary, tokens};
 use crate::time::Time;
 
 /// The heading of the section in a project's file.
@@ -101,7 +101,7 @@ impl Section {
     }
 }
 
-fn session(last: &PastSession) -> impl Iterator<Item = String> {
+fn session(last: &PastSummary) -> impl Iterator<Item = String> {
     let parts = [("wanted", &last.request), ("done", &last.completed), ("open", &last.next_steps)];
     let day = Clock::Utc.date(last.at);
     parts
@@ -173,7 +173,7 @@ mod tests {
     fn a_section_depends_on_the_records_alone() {
         let mut material = material(&["Totals are cents", "Rounding comes last"]);
         material.facts.push(fact("build", "make all"));
-        material.summaries.push(PastSession {
+        material.summaries.push(PastSummary {
             id: 0,
             at: Time(1_773_144_000_000),
             request: "Fix the totals".to_owned(),

@@ -54,7 +54,7 @@ pub struct Material {
     /// The user's own notes, the most important first.
     pub notes: Vec<Noted>,
     /// Newest first.
-    pub summaries: Vec<PastSession>,
+    pub summaries: Vec<PastSummary>,
     pub observations: Vec<Known>,
     /// Files that were worked on recently, or that git reports as changed.
     pub hot_files: Vec<String>,
@@ -84,7 +84,7 @@ impl LaidDown {
 
 /// The summary of an earlier session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PastSession {
+pub struct PastSummary {
     /// The id of its summary.
     pub id: i64,
     pub at: Time,
@@ -96,7 +96,7 @@ pub struct PastSession {
     pub notes: String,
 }
 
-impl PastSession {
+impl PastSummary {
     /// Whether the summary holds more than the request.
     pub fn is_substantial(&self) -> bool {
         [&self.completed, &self.learned, &self.next_steps].iter().any(|part| !part.trim().is_empty())

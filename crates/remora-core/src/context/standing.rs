@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::frame::safe;
-use super::{Material, PastSession, day, part, tokens};
+use super::{Material, PastSummary, day, part, tokens};
 use crate::prose::{fingerprint, split};
 
 const HEADING: &str = "\n## Where things stand\n";
@@ -22,7 +22,7 @@ const LONGEST_PATH: usize = 120;
 /// Renders the sessions and the uncommitted files within `limit` tokens, and returns the ids of the summaries. The
 /// fingerprints of their sentences are added to `said`.
 pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -> (String, Vec<i64>) {
-    let mut sessions: Vec<&PastSession> =
+    let mut sessions: Vec<&PastSummary> =
         material.summaries.iter().filter(|session| session.is_substantial()).collect();
     if sessions.is_empty() {
         // A session that was cut off still shows what was requested.
@@ -67,7 +67,7 @@ pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -
     (text, shown)
 }
 
-fn lines(session: &PastSession) -> impl Iterator<Item = String> {
+fn lines(session: &PastSummary) -> impl Iterator<Item = String> {
     [
         ("Wanted", &session.request),
         ("Done", &session.completed),
@@ -80,7 +80,7 @@ fn lines(session: &PastSession) -> impl Iterator<Item = String> {
     .map(|(name, text)| format!("- {name}: {}\n", safe(text, LONGEST_LINE)))
 }
 
-fn in_short(session: &PastSession) -> String {
+fn in_short(session: &PastSummary) -> String {
     let outcome = if session.completed.is_empty() { &session.learned } else { &session.completed };
     let mut line = format!("- {}: {}", day(session.at), safe(&session.request, LONGEST_REQUEST));
     if !outcome.trim().is_empty() {
@@ -116,8 +116,8 @@ mod tests {
     use super::*;
     use crate::time::Time;
 
-    fn session(at: i64, request: &str, completed: &str) -> PastSession {
-        PastSession {
+    fn session(at: i64, request: &str, completed: &str) -> PastSummary {
+        PastSummary {
             id: 0,
             at: Time(1_773_144_000_000 - at * 86_400_000),
             request: request.to_owned(),

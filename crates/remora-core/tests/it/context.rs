@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use remora_core::context::{
-    FileSince, Known, LaidDown, Material, More, PastSession, render, safe_tokens, tokens,
+    FileSince, Known, LaidDown, Material, More, PastSummary, render, safe_tokens, tokens,
 };
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Feedback;
@@ -37,8 +37,8 @@ fn laid_down(number: i64, text: &str) -> LaidDown {
     LaidDown { id: RecordId { kind: RecordKind::Fact, number }, key: String::new(), text: text.to_owned() }
 }
 
-fn session(days: u32, what: &str) -> PastSession {
-    PastSession {
+fn session(days: u32, what: &str) -> PastSummary {
+    PastSummary {
         id: 0,
         at: days_ago(days),
         request: format!("Asked for {what}"),
