@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use remora_core::privacy::Unfit;
-use remora_store::import::Fate;
+use remora_store::import::ImportOutcome;
 use serde::{Serialize, Serializer};
 
 /// Limit for problems listed one by one; the rest are only counted.
@@ -123,20 +123,20 @@ impl Report {
         }
     }
 
-    pub(super) fn settle(&mut self, kind: &'static str, fate: Fate) {
-        match fate {
-            Fate::Imported => {
+    pub(super) fn settle(&mut self, kind: &'static str, outcome: ImportOutcome) {
+        match outcome {
+            ImportOutcome::Imported => {
                 let tally = self.of(kind);
                 tally.read += 1;
                 tally.imported += 1;
             }
-            Fate::Known => {
+            ImportOutcome::Known => {
                 let tally = self.of(kind);
                 tally.read += 1;
                 tally.already_there += 1;
             }
-            Fate::Repeated => self.skip(kind, Skipped::Repeated, 1),
-            Fate::Forgotten => self.skip(kind, Skipped::Forgotten, 1),
+            ImportOutcome::Repeated => self.skip(kind, Skipped::Repeated, 1),
+            ImportOutcome::Forgotten => self.skip(kind, Skipped::Forgotten, 1),
         }
     }
 

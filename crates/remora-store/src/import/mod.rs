@@ -24,7 +24,7 @@ pub(crate) const IMPORTED: &str = "import:";
 
 /// The outcome for a record to be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum ImportOutcome {
     Imported,
     /// It is stored already.
     Known,
@@ -70,7 +70,10 @@ pub fn derived_uuid(parts: &[&str]) -> Uuid {
 
 impl Store {
     /// Finds or creates a project. Its directory decides which one it is, as for hooks.
-    pub fn import_project(&mut self, new: &ImportedProject) -> Result<(ProjectId, Fate), StoreError> {
+    pub fn import_project(
+        &mut self,
+        new: &ImportedProject,
+    ) -> Result<(ProjectId, ImportOutcome), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
         let known = transaction
@@ -82,18 +85,18 @@ impl Store {
             None => project::project_of(&transaction, &new.place)?,
         };
         if let Some(project) = known {
-            return Ok((project, Fate::Known));
+            return Ok((project, ImportOutcome::Known));
         }
         let project = project::adopt(&transaction, &new.place, new.uuid, &new.name, new.at)?;
         transaction.commit()?;
-        Ok((project, Fate::Imported))
+        Ok((project, ImportOutcome::Imported))
     }
 
     /// Finds or creates a session. A captured session stays unchanged, in its project.
     pub fn import_session(
         &mut self,
         new: &ImportedSession,
-    ) -> Result<(SessionId, ProjectId, Fate), StoreError> {
+    ) -> Result<(SessionId, ProjectId, ImportOutcome), StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
         let host = new.session.host.name();
@@ -107,7 +110,7 @@ impl Store {
             })
             .optional()?;
         if let Some((session, project)) = known {
-            return Ok((session, project, Fate::Known));
+            return Ok((session, project, ImportOutcome::Known));
         }
         transaction
             .prepare_cached(
@@ -128,7 +131,7 @@ impl Store {
             ])?;
         let session = SessionId(transaction.last_insert_rowid());
         transaction.commit()?;
-        Ok((session, new.project, Fate::Imported))
+        Ok((session, new.project, ImportOutcome::Imported))
     }
 
     /// A project by its id.
@@ -148,20 +151,20 @@ impl Store {
 
     /// Stores records with their documents in one transaction, so that search finds them when this returns. Returns
     /// the outcome for each.
-    pub fn import_records(&mut self, new: &[ImportedRecord]) -> Result<Vec<Fate>, StoreError> {
+    pub fn import_records(&mut self, new: &[ImportedRecord]) -> Result<Vec<ImportOutcome>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
-        let mut fates = Vec::with_capacity(new.len());
+        let mut outcomes = Vec::with_capacity(new.len());
         let mut stored = Vec::with_capacity(new.len());
         for record in new {
-            let outcome = records::store(&transaction, record)?;
-            fates.push(outcome.map_or_else(|fate| fate, |_| Fate::Imported));
-            stored.extend(outcome.ok());
+            let attempt = records::store(&transaction, record)?;
+            outcomes.push(attempt.map_or_else(|outcome| outcome, |_| ImportOutcome::Imported));
+            stored.extend(attempt.ok());
         }
         // After all records, because a document includes text of its neighbours.
         documents::write_all(&transaction, &stored)?;
         transaction.commit()?;
-        Ok(fates)
+        Ok(outcomes)
     }
 }
 

@@ -9,7 +9,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, params};
 use uuid::Uuid;
 
-use super::{Fate, IMPORTED};
+use super::{IMPORTED, ImportOutcome};
 use crate::saving::SavedBy;
 use crate::writing::{self, NewSummary, Origin};
 use crate::{StoreError, editing, facts, forget};
@@ -76,10 +76,10 @@ pub struct ImportedFact {
 }
 
 /// The stored record, or why it was not stored.
-type Outcome = Result<Result<RecordId, Fate>, StoreError>;
+type Attempt = Result<Result<RecordId, ImportOutcome>, StoreError>;
 
 /// Stores a record without its documents.
-pub(super) fn store(db: &Connection, record: &ImportedRecord) -> Outcome {
+pub(super) fn store(db: &Connection, record: &ImportedRecord) -> Attempt {
     let (kind, uuid) = match record {
         ImportedRecord::Turn(turn) => (RecordKind::Turn, turn.uuid),
         ImportedRecord::Observation(observation) => (RecordKind::Observation, observation.uuid),
@@ -87,7 +87,7 @@ pub(super) fn store(db: &Connection, record: &ImportedRecord) -> Outcome {
         ImportedRecord::Fact(fact) => (RecordKind::Fact, fact.uuid),
     };
     if forget::is_record_forgotten(db, kind, uuid)? {
-        return Ok(Err(Fate::Forgotten));
+        return Ok(Err(ImportOutcome::Forgotten));
     }
     let table = match kind {
         RecordKind::Turn => "user_prompts",
@@ -97,7 +97,7 @@ pub(super) fn store(db: &Connection, record: &ImportedRecord) -> Outcome {
     };
     let sql = format!("SELECT 1 FROM {table} WHERE uuid = ?1");
     if db.prepare_cached(&sql)?.exists([uuid.as_bytes()])? {
-        return Ok(Err(Fate::Known));
+        return Ok(Err(ImportOutcome::Known));
     }
     match record {
         ImportedRecord::Turn(turn) => store_turn(db, turn),
@@ -107,7 +107,7 @@ pub(super) fn store(db: &Connection, record: &ImportedRecord) -> Outcome {
     }
 }
 
-fn store_turn(db: &Connection, new: &ImportedTurn) -> Outcome {
+fn store_turn(db: &Connection, new: &ImportedTurn) -> Attempt {
     let next = "SELECT prompt_counter + 1 FROM sessions WHERE id = ?1";
     let number: i64 = match new.number {
         Some(number) => number,
@@ -121,7 +121,7 @@ fn store_turn(db: &Connection, new: &ImportedTurn) -> Outcome {
         )?
         .execute(params![new.uuid.as_bytes(), new.session.0, number, text, answer, new.at.0])?;
     if inserted == 0 {
-        return Ok(Err(Fate::Repeated));
+        return Ok(Err(ImportOutcome::Repeated));
     }
     let id = db.last_insert_rowid();
     db.prepare_cached("UPDATE sessions SET prompt_counter = max(prompt_counter, ?2) WHERE id = ?1")?
@@ -138,14 +138,14 @@ fn demoted(provider: &str) -> String {
     }
 }
 
-fn store_observation(db: &Connection, new: &ImportedObservation) -> Outcome {
+fn store_observation(db: &Connection, new: &ImportedObservation) -> Attempt {
     let sql = "SELECT uuid FROM sessions WHERE id = ?1";
     let session_uuid =
         db.prepare_cached(sql)?.query_row([new.session.0], |row| row.get(0).map(Uuid::from_bytes))?;
     let observation = new.observation.get();
     let hash = writing::content_hash(session_uuid, &observation.title, &observation.narrative);
     if forget::is_forgotten(db, &forget::of_content(db, &hash)?)? {
-        return Ok(Err(Fate::Forgotten));
+        return Ok(Err(ImportOutcome::Forgotten));
     }
     let provider = demoted(new.provider.get());
     let origin = Origin {
@@ -158,7 +158,7 @@ fn store_observation(db: &Connection, new: &ImportedObservation) -> Outcome {
         model: new.model.get(),
     };
     let Some(id) = writing::insert_observation_as(db, new.uuid, &origin, observation, new.at)? else {
-        return Ok(Err(Fate::Repeated));
+        return Ok(Err(ImportOutcome::Repeated));
     };
     // A file may hold a cycle of replacements, in which no observation would be found.
     let superseded_by = match new.superseded_by {
@@ -182,7 +182,7 @@ fn store_observation(db: &Connection, new: &ImportedObservation) -> Outcome {
     Ok(Ok(RecordId { kind: RecordKind::Observation, number: id.0 }))
 }
 
-fn store_summary(db: &Connection, new: &ImportedSummary) -> Outcome {
+fn store_summary(db: &Connection, new: &ImportedSummary) -> Attempt {
     let row = NewSummary {
         uuid: new.uuid,
         session: new.session,
@@ -199,14 +199,14 @@ fn store_summary(db: &Connection, new: &ImportedSummary) -> Outcome {
 
 /// Stores a fact. A current value stays; a contradicting one is stored as a value that never held, which is a
 /// conflict that `remora facts` shows.
-fn store_fact(db: &Connection, new: &ImportedFact) -> Outcome {
+fn store_fact(db: &Connection, new: &ImportedFact) -> Attempt {
     let fact = new.fact.get();
     if forget::is_forgotten(db, &forget::of_statement(db, &fact.key, &fact.value)?)? {
-        return Ok(Err(Fate::Forgotten));
+        return Ok(Err(ImportOutcome::Forgotten));
     }
     let current = facts::current(db, new.project, &fact.key)?.map(|current| current.value);
     let valid_to = match (new.valid_to, current) {
-        (None, Some(value)) if value == fact.value => return Ok(Err(Fate::Repeated)),
+        (None, Some(value)) if value == fact.value => return Ok(Err(ImportOutcome::Repeated)),
         (None, Some(_)) => Some(new.valid_from),
         (valid_to, _) => valid_to,
     };

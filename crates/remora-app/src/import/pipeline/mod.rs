@@ -12,7 +12,7 @@ use remora_core::portable::Line;
 use remora_core::privacy::Unfit;
 use remora_core::settings::Capture;
 use remora_core::time::Time;
-use remora_store::import::{Fate, ImportedRecord, ImportedTurn, derived_uuid};
+use remora_store::import::{ImportOutcome, ImportedRecord, ImportedTurn, derived_uuid};
 use remora_store::{DataDir, Store, StoreError};
 use uuid::Uuid;
 
@@ -184,9 +184,9 @@ impl<'a> Pipeline<'a> {
         if records.is_empty() {
             return Ok(());
         }
-        for ((kind, place), fate) in labels.into_iter().zip(self.store.import_records(&records)?) {
-            self.report.settle(kind, fate);
-            if let (Fate::Imported, Some(place)) = (fate, place) {
+        for ((kind, place), outcome) in labels.into_iter().zip(self.store.import_records(&records)?) {
+            self.report.settle(kind, outcome);
+            if let (ImportOutcome::Imported, Some(place)) = (outcome, place) {
                 self.report.projects[place].records += 1;
             }
         }

@@ -9,7 +9,7 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::portable::{Belongs, ProjectLine, SessionLine, SessionStatus};
 use remora_core::privacy::Clean;
 use remora_core::time::Time;
-use remora_store::import::{Fate, ImportedProject, ImportedSession, derived_uuid};
+use remora_store::import::{ImportOutcome, ImportedProject, ImportedSession, derived_uuid};
 use remora_store::{Place, locate};
 use remora_sys::file::real_path;
 use uuid::Uuid;
@@ -35,13 +35,13 @@ impl Pipeline<'_> {
             None => self.place_of_name(&name),
         };
         let found = self.find_project(&name, place, uuid, at)?;
-        let fate = match &found {
+        let outcome = match &found {
             Err(_) => None,
-            Ok((_, fate)) => Some(*fate),
+            Ok((_, outcome)) => Some(*outcome),
         };
         self.projects.insert(uuid.to_string(), found.map(|(known, _)| known));
-        match fate {
-            Some(fate) => self.report.settle(kind, fate),
+        match outcome {
+            Some(outcome) => self.report.settle(kind, outcome),
             None => self.report.skip(kind, Skipped::ExcludedProject, 1),
         }
         Ok(())
@@ -82,13 +82,13 @@ impl Pipeline<'_> {
             last_activity_at: last,
             completed_at: line.ended.map(|date| date.0.min(now)),
         };
-        let (session, owner, fate) = self.store.import_session(&new)?;
+        let (session, owner, outcome) = self.store.import_session(&new)?;
         self.sessions.extend(names.map(|name| (name, Ok((session, owner)))));
         // Without an end in the line, the session's records determine how long it lasted.
-        if fate == Fate::Imported && line.until.is_none() {
+        if outcome == ImportOutcome::Imported && line.until.is_none() {
             self.implied.insert(session, (at, last));
         }
-        self.report.settle(kind, fate);
+        self.report.settle(kind, outcome);
         Ok(())
     }
 
@@ -154,9 +154,9 @@ impl Pipeline<'_> {
                 last_activity_at: at,
                 completed_at: Some(at),
             };
-            let (session, owner, fate) = self.store.import_session(&new)?;
+            let (session, owner, outcome) = self.store.import_session(&new)?;
             self.sessions.insert(key(host, id), Ok((session, owner)));
-            if fate == Fate::Imported {
+            if outcome == ImportOutcome::Imported {
                 self.implied.insert(session, (at, at));
             }
             (session, owner)
@@ -201,7 +201,7 @@ impl Pipeline<'_> {
             return Ok(known.clone());
         }
         let row = self.store.project(id)?.ok_or_else(|| AppError::UnknownProject(id.to_string()))?;
-        let place = Some(self.listed(&row.name, Path::new(&row.root), Fate::Known));
+        let place = Some(self.listed(&row.name, Path::new(&row.root), ImportOutcome::Known));
         let known = Known { id, root: row.root.into(), place };
         self.projects.insert(format!("#{id}"), Ok(known.clone()));
         Ok(known)
@@ -223,28 +223,28 @@ impl Pipeline<'_> {
         place: Place,
         uuid: Uuid,
         at: Time,
-    ) -> Result<Result<(Known, Fate), Skipped>, AppError> {
+    ) -> Result<Result<(Known, ImportOutcome), Skipped>, AppError> {
         let root = PathBuf::from(&place.root);
         let paths = Paths { home: self.rules.home, real: real_path };
         if capture::excluded(&root, self.rules.capture, paths).is_some() {
             return Ok(Err(Skipped::ExcludedProject));
         }
         let new = ImportedProject { uuid, name: name.to_owned(), place, at };
-        let (id, fate) = self.store.import_project(&new)?;
+        let (id, outcome) = self.store.import_project(&new)?;
         let root = match self.store.project(id)? {
             Some(row) => PathBuf::from(row.root),
             None => root,
         };
-        let place = Some(self.listed(name, &root, fate));
-        Ok(Ok((Known { id, root, place }, fate)))
+        let place = Some(self.listed(name, &root, outcome));
+        Ok(Ok((Known { id, root, place }, outcome)))
     }
 
-    fn listed(&mut self, name: &str, root: &Path, fate: Fate) -> usize {
+    fn listed(&mut self, name: &str, root: &Path, outcome: ImportOutcome) -> usize {
         let root = Some(root.to_owned()).filter(|root| !self.rules.dir.stands_for_none(root));
         let projects = &mut self.report.projects;
         let is_it = |listed: &Recipient| listed.name == name && listed.root == root;
         projects.iter().position(is_it).unwrap_or_else(|| {
-            let is_new = fate == Fate::Imported;
+            let is_new = outcome == ImportOutcome::Imported;
             projects.push(Recipient { name: name.to_owned(), root, is_new, records: 0 });
             projects.len() - 1
         })
