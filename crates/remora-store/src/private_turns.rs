@@ -28,8 +28,9 @@ pub(crate) const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
 
 const ERASED: &str = "erased";
 
+/// Whether a turn that begins may be captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum TurnPrivacy {
     Private,
     Public,
     /// Same as the turn before: its prompt was not typed by the user.
@@ -37,13 +38,18 @@ pub enum Turn {
 }
 
 /// Records a prompt. Writes nothing for sessions that never had a private turn.
-pub fn begin(dir: &DataDir, session: &SessionRef, origin: &Origin, turn: Turn) -> Result<(), StoreError> {
+pub fn begin(
+    dir: &DataDir,
+    session: &SessionRef,
+    origin: &Origin,
+    turn: TurnPrivacy,
+) -> Result<(), StoreError> {
     let path = ledger(dir, session);
     let known = read(&path)?;
     let is_private = match turn {
-        Turn::Private => true,
-        Turn::Public => false,
-        Turn::Continued => known.last().is_some_and(|line| line.is_private),
+        TurnPrivacy::Private => true,
+        TurnPrivacy::Public => false,
+        TurnPrivacy::Continued => known.last().is_some_and(|line| line.is_private),
     };
     if known.is_empty() && !is_private {
         return Ok(());

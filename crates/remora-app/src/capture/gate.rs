@@ -8,7 +8,7 @@ use remora_core::event::{Body, Event, FileAhead, Origin, Outcome, SessionRef, To
 use remora_core::privacy::{self, Captured};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_store::private_turns::{self, Turn};
+use remora_store::private_turns::{self, TurnPrivacy};
 use remora_store::{DataDir, EventRecord, StoreError, pause};
 use remora_sys::file::real_path;
 use schemars::JsonSchema;
@@ -120,15 +120,17 @@ pub(super) fn bars(
 
 /// Records a prompt that the host generated: its turn is as private as the one before it.
 pub(super) fn note_synthetic(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<(), StoreError> {
-    private_turns::begin(dir, session, origin, Turn::Continued)
+    private_turns::begin(dir, session, origin, TurnPrivacy::Continued)
 }
 
 fn is_private(dir: &DataDir, event: &Event) -> Result<bool, StoreError> {
     let Event { session, origin, .. } = event;
     match event.body {
-        Body::PromptWithheld => private_turns::begin(dir, session, origin, Turn::Private).map(|()| false),
+        Body::PromptWithheld => {
+            private_turns::begin(dir, session, origin, TurnPrivacy::Private).map(|()| false)
+        }
         Body::PromptSubmitted { .. } => {
-            private_turns::begin(dir, session, origin, Turn::Public).map(|()| false)
+            private_turns::begin(dir, session, origin, TurnPrivacy::Public).map(|()| false)
         }
         // These events contain no text. After everything was erased, a session stays unknown until its next prompt.
         Body::SessionStarted { .. } | Body::SessionEnded { .. } => private_turns::is_erased(dir, session),
