@@ -27,7 +27,7 @@ pub struct Status {
     pub observer: Observer,
     pub embedder: Embedding,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub notes: Option<Notes>,
+    pub notes: Option<NotesStatus>,
     pub bytes: Bytes,
     pub last_activity_at: Option<String>,
     pub last_activity_at_epoch: Option<Time>,
@@ -105,7 +105,7 @@ pub struct Embedding {
 
 /// The user's own notes, if there is a source.
 #[derive(Debug, Serialize)]
-pub struct Notes {
+pub struct NotesStatus {
     pub source: String,
     pub known: u64,
     pub problem: Option<String>,
@@ -129,7 +129,7 @@ pub fn status(
     store: Result<&Store, String>,
     settings: &Settings,
     daemon: Daemon,
-    notes: Option<Notes>,
+    notes: Option<NotesStatus>,
     now: Time,
 ) -> Result<Status, StoreError> {
     let spooled = spool::peek(dir).unwrap_or_default();

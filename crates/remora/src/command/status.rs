@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use remora_app::projects;
-use remora_app::status::{self, Bytes, Capture, Daemon, Embedding, Notes, Observer, Status};
+use remora_app::status::{self, Bytes, Capture, Daemon, Embedding, NotesStatus, Observer, Status};
 use remora_client::presence::{self, Presence};
 use remora_core::settings::{Provider, Settings};
 use remora_core::time::Time;
@@ -62,10 +62,10 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     }
 }
 
-fn notes(app: &App, store: &Store, settings: &Settings) -> Result<Option<Notes>> {
+fn notes(app: &App, store: &Store, settings: &Settings) -> Result<Option<NotesStatus>> {
     let Some(access) = Access::new(&settings.memory, &app.dir) else { return Ok(None) };
     let problem = remora_app::notes::problem(store, &settings.memory);
-    Ok(Some(Notes { source: access.name(), known: store.count_notes()?, problem }))
+    Ok(Some(NotesStatus { source: access.name(), known: store.count_notes()?, problem }))
 }
 
 pub(crate) fn daemon(presence: Option<&Presence>) -> Daemon {
@@ -202,7 +202,7 @@ fn hooks_text(hosts: &[HostState]) -> String {
     parts.join("; ")
 }
 
-fn notes_text(notes: &Notes) -> String {
+fn notes_text(notes: &NotesStatus) -> String {
     match &notes.problem {
         Some(problem) => paint(YELLOW, &format!("{} known, but {problem}", notes.known)),
         None => format!("{} of {}", notes.known, notes.source),
