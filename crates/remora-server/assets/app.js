@@ -20,7 +20,7 @@ const zoned = (options) => {
 export const clock = zoned({ dateStyle: "medium", timeStyle: "short" });
 const here = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 if (clock.format() !== here.format()) $(".foot small")?.append(` · times in ${document.documentElement.dataset.zone}`);
-export function tell(root = document) {
+export function showTimes(root = document) {
   for (const time of root.querySelectorAll("time[datetime][title]")) {
     const then = new Date(time.dateTime);
     const past = then - Date.now();
@@ -29,9 +29,9 @@ export function tell(root = document) {
     time.title = clock.format(then);
   }
 }
-tell();
-setInterval(() => tell(), 30_000);
-document.addEventListener("remora:fresh", () => tell());
+showTimes();
+setInterval(() => showTimes(), 30_000);
+document.addEventListener("remora:fresh", () => showTimes());
 
 // Theme: system, light, dark.
 const themes = ["system", "light", "dark"];
@@ -92,7 +92,7 @@ if (search && results) {
       return;
     }
     results.innerHTML = text;
-    tell(results);
+    showTimes(results);
     document.dispatchEvent(new CustomEvent("renewed"));
     history.replaceState(null, "", address);
   };

@@ -1,6 +1,6 @@
 // Actions on a record in place: verdicts, edit, forget, why. Each can be undone.
 
-import { $, clock, tell } from "./app.js";
+import { $, clock, showTimes } from "./app.js";
 import { part, send } from "./request.js";
 
 export function make(tag, attributes = {}, ...children) {
@@ -64,7 +64,7 @@ async function open(judge, button) {
       panel.innerHTML = await part(`/observations/${encodeURIComponent(id)}/${kind}`);
     }
     judge.after(panel);
-    tell(panel);
+    showTimes(panel);
     button.setAttribute("aria-expanded", "true");
     $("input, textarea, button", panel)?.focus();
   } catch (error) {

@@ -1,6 +1,6 @@
 // Live updates. A page sends the position it has reached, and the server sends what came after it.
 
-import { $, tell } from "./app.js";
+import { $, showTimes } from "./app.js";
 import { lists, update } from "./list.js";
 import { renew } from "./request.js";
 
@@ -56,7 +56,7 @@ async function insert(id) {
   entry.classList.add("fresh");
   $(".empty", feed)?.remove();
   put(entry);
-  tell(entry);
+  showTimes(entry);
   // The event has no project, but its entry has.
   const meta = $(`[data-turn^="${entry.dataset.session}-"] .meta`);
   if (meta?.children.length === 1) {

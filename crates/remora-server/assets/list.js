@@ -1,7 +1,7 @@
 // Long lists. More entries load as the reader nears the end; those far from the screen leave the document to
 // keep it small.
 
-import { tell } from "./app.js";
+import { showTimes } from "./app.js";
 
 // Items within this many pixels above and below the screen stay.
 const near = 1300;
@@ -80,7 +80,7 @@ class LongList {
     part.gap.replaceWith(...part.items);
     part.gap = null;
     part.html = "";
-    for (const item of part.items) tell(item);
+    for (const item of part.items) showTimes(item);
   }
 
   async load() {
@@ -94,7 +94,7 @@ class LongList {
       const items = [...(found?.children ?? [])].filter((item) => !item.matches(".empty") && !(item.id && document.getElementById(item.id)));
       const nodes = items.map((item) => document.adoptNode(item));
       this.element.append(...nodes);
-      for (const node of nodes) tell(node);
+      for (const node of nodes) showTimes(node);
       this.add(nodes);
       const next = page.querySelector("a[data-more]");
       if (next) link.href = next.getAttribute("href");

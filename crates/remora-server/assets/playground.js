@@ -1,6 +1,6 @@
 // Tries a prompt: at every change, the server shows what would be injected.
 
-import { fresh, part, send, tell } from "/assets/request.js";
+import { fresh, part, send, showBriefly } from "/assets/request.js";
 
 const form = document.querySelector("#try");
 const outcome = document.querySelector("#outcome");
@@ -70,7 +70,7 @@ save.addEventListener("click", async () => {
     Object.assign(form.dataset, values);
     save.disabled = reset.disabled = isSaved();
     if (save.disabled) most.focus();
-    tell(document.querySelector("#try-done"), "Saved");
+    showBriefly(document.querySelector("#try-done"), "Saved");
   } catch (refused) {
     error.textContent = refused.message;
   }
@@ -88,10 +88,10 @@ auto?.addEventListener("change", async () => {
   const done = document.querySelector("#auto-done");
   try {
     await send("/api/settings", { "memory.auto_retrieve_enabled": auto.checked });
-    tell(done, auto.checked ? "On" : "Off");
+    showBriefly(done, auto.checked ? "On" : "Off");
     if (form.elements.prompt.value.trim()) ask();
   } catch (refused) {
     auto.checked = !auto.checked;
-    tell(done, refused.message);
+    showBriefly(done, refused.message);
   }
 });

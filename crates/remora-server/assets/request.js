@@ -61,7 +61,7 @@ export async function renew() {
 }
 
 // Shows a short confirmation.
-export function tell(place, text) {
+export function showBriefly(place, text) {
   place.textContent = text;
   clearTimeout(Number(place.dataset.timer));
   place.dataset.timer = setTimeout(() => { place.textContent = ""; }, 4000);

@@ -1,6 +1,6 @@
 // Settings as forms, on any page that has them. The server checks a value and renders the form again.
 
-import { part, renew, send, tell } from "/assets/request.js";
+import { part, renew, send, showBriefly } from "/assets/request.js";
 
 const given = (control) => {
   if (control.dataset.kind === "switch") return control.checked;
@@ -41,7 +41,7 @@ async function change(form, value) {
   form.replaceWith(fresh);
   watch(fresh);
   if (had) control(fresh)?.focus();
-  tell(fresh.querySelector(".done"), value === null ? "Default restored" : "Saved");
+  showBriefly(fresh.querySelector(".done"), value === null ? "Default restored" : "Saved");
   document.dispatchEvent(new CustomEvent("remora:setting", { detail: { name, value } }));
   // Figures on this page may depend on the setting.
   renew().catch(() => {});
