@@ -57,7 +57,7 @@ fn learn(store: &mut Store, titles: &[String]) {
     }
 }
 
-fn tell(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
+fn inject(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
     let session = store.sessions_named(project).unwrap()[0].id;
     let item = |id: &&str| Item {
         id: (*id).to_owned(),
@@ -95,9 +95,9 @@ fn injections_chosen_for_a_prompt_are_counted() {
     let world = World::new();
     let mut store = world.open();
     end_turn(&world, &mut store, "app", 1, "done", &["One".into(), "Two".into()]);
-    tell(&mut store, "app", Moment::Prompt, &["1", "s1", "t1", "77", "nonsense"]);
-    tell(&mut store, "app", Moment::Prompt, &["1", "2"]);
-    tell(&mut store, "app", Moment::Start, &["1", "2"]);
+    inject(&mut store, "app", Moment::Prompt, &["1", "s1", "t1", "77", "nonsense"]);
+    inject(&mut store, "app", Moment::Prompt, &["1", "2"]);
+    inject(&mut store, "app", Moment::Start, &["1", "2"]);
     assert_eq!(feedback(&store, 1), Feedback { injected: 2, ..Feedback::default() });
     assert_eq!(feedback(&store, 2).injected, 1, "injections of a session start do not count");
     assert!(feedback(&store, 77).is_none());
@@ -115,8 +115,8 @@ fn an_injected_observation_counts_as_cited_once_a_turn() {
     end_turn(&world, &mut store, "other", 1, "done", &["Four".to_owned()]);
     let cited = |store: &Store| [1, 2, 3, 4].map(|id| feedback(store, id).cited);
     assert_eq!(cited(&store), [0; 4], "they were not injected");
-    tell(&mut store, "app", Moment::Prompt, &["1"]);
-    tell(&mut store, "app", Moment::Start, &["3", "4"]);
+    inject(&mut store, "app", Moment::Prompt, &["1"]);
+    inject(&mut store, "app", Moment::Start, &["3", "4"]);
     end_turn(&world, &mut store, "app", 2, "By #1, #1 again, #2, issue #3, and #4.", &[]);
     assert_eq!(cited(&store), [1, 0, 0, 0], "4 is of another project");
     // The same turn ends again, before its first message is observed and after.

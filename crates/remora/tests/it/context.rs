@@ -26,9 +26,9 @@ pub(crate) fn work(world: &World, session: &str, number: usize) {
             "tool_input": { "file_path": path, "content": "x" },
             "tool_response": { "type": "create", "filePath": path } }),
     );
-    let told =
+    let closing =
         format!("Case {number} is rounded after adding now. It was rounded too early because of a cast.");
-    send("Stop", json!({ "last_assistant_message": told }));
+    send("Stop", json!({ "last_assistant_message": closing }));
 }
 
 /// The text injected at the start of a session, if any.
@@ -64,13 +64,13 @@ fn the_second_session_gets_what_the_first_learned() {
     assert_eq!(injected_at_start(&world, "one", "startup"), None, "there is nothing to inject yet");
     work(&world, "one", 1);
     drain(&world);
-    let told = injected_at_start(&world, "two", "startup").unwrap();
+    let injected = injected_at_start(&world, "two", "startup").unwrap();
     insta::with_settings!({ filters => vec![
         (r"\b[A-Z][a-z]{2} \d{1,2}, \d{4}", "[DAY]"), (r"\d\d:\d\d", "[TIME]"),
     ] }, {
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(injected);
     });
-    assert_eq!(world.json(&["context"])["text"], json!(told), "`remora context` shows the same");
+    assert_eq!(world.json(&["context"])["text"], json!(injected), "`remora context` shows the same");
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn a_host_s_limit_is_never_exceeded() {
     }
     drain(&world);
     world.text(&["config", "set", "context.tokens", "50000"]);
-    let told = injected_at_start(&world, "new", "startup").unwrap();
-    assert!(told.chars().count() < 10_000, "{}", told.chars().count());
-    assert!(told.chars().count() > 5_000, "and its room is used: {}", told.chars().count());
+    let injected = injected_at_start(&world, "new", "startup").unwrap();
+    assert!(injected.chars().count() < 10_000, "{}", injected.chars().count());
+    assert!(injected.chars().count() > 5_000, "and its room is used: {}", injected.chars().count());
     world.text(&["config", "set", "context.tokens", "0"]);
     assert_eq!(self::injected_at_start(&world, "newer", "startup"), None, "injection is off");
 }
@@ -200,10 +200,10 @@ fn memory_about_a_prompt_is_injected_once() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
-    let told = injected_with(&world, "two", "Why was case 1 rounded too early by the cast?").unwrap();
-    assert!(told.contains("#1 (claude-code, today) "), "{told}");
-    assert!(told.contains("It was rounded too early because of a cast."), "{told}");
-    assert!(told.chars().count() < 2_000);
+    let injected = injected_with(&world, "two", "Why was case 1 rounded too early by the cast?").unwrap();
+    assert!(injected.contains("#1 (claude-code, today) "), "{injected}");
+    assert!(injected.contains("It was rounded too early because of a cast."), "{injected}");
+    assert!(injected.chars().count() < 2_000);
     assert_eq!(
         injected_with(&world, "two", "Why was case 1 rounded too early, again?"),
         None,
@@ -224,8 +224,8 @@ fn injected_text_in_a_prompt_is_not_remembered_again() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
-    let told = self::injected_at_start(&world, "two", "startup").unwrap();
-    world.hook(&world.prompt("p9", &format!("{told}\nPlease go on with the invoices")));
+    let injected = self::injected_at_start(&world, "two", "startup").unwrap();
+    world.hook(&world.prompt("p9", &format!("{injected}\nPlease go on with the invoices")));
     let turn = world.json(&["show", "t2"]);
     assert_eq!(turn["text"].as_str().unwrap().trim(), "Please go on with the invoices", "{turn}");
 }
@@ -246,9 +246,10 @@ fn the_daemon_finds_by_meaning_what_shares_no_words_with_the_prompt() {
     let prompt = "When do customers receive their bills each month?";
     // A busy machine may miss the time limit for one prompt, but not for all of them.
     let sessions = ["two", "two again", "two at last"];
-    let told = sessions.iter().find_map(|session| Some((session, injected_with(world, session, prompt)?)));
-    let (session, told) = told.unwrap();
-    assert!(told.contains("Invoices are sent on the first working day"), "{told}");
+    let injected =
+        sessions.iter().find_map(|session| Some((session, injected_with(world, session, prompt)?)));
+    let (session, injected) = injected.unwrap();
+    assert!(injected.contains("Invoices are sent on the first working day"), "{injected}");
     let log = world.json(&["retrievals"]);
     assert_eq!((&log[0]["prompt"], &log[0]["degraded"]), (&json!(prompt), &Value::Null), "{log}");
     // Programs get the same over HTTP, and also only once.
@@ -294,9 +295,9 @@ fn without_an_answer_from_the_daemon_keywords_are_searched() {
             signal(name);
         }
         // On a busy machine a hook may exceed its time limit.
-        let told =
+        let injected =
             (0..5).find_map(|attempt| injected_with(world, &format!("{session}{attempt}"), prompt)).unwrap();
-        assert!(told.contains("The staging database is copied"), "{name}: {told}");
+        assert!(injected.contains("The staging database is copied"), "{name}: {injected}");
         let log = world.json(&["retrievals"]);
         assert!(
             log[0]["degraded"].is_string(),
@@ -323,8 +324,9 @@ fn a_busy_write_ahead_log_does_not_delay_an_answer() {
     let (reader, writer) = (open(), open());
     reader.execute_batch("BEGIN; SELECT count(*) FROM projects").unwrap();
     writer.execute_batch("INSERT INTO meta VALUES ('large', zeroblob(1000000))").unwrap();
-    let told = injected_with(&world, "two", "Why is the staging database of Sunday night copied by cron?");
-    assert!(told.is_some_and(|told| told.contains("The staging database is copied")));
+    let injected =
+        injected_with(&world, "two", "Why is the staging database of Sunday night copied by cron?");
+    assert!(injected.is_some_and(|injected| injected.contains("The staging database is copied")));
     reader.execute_batch("COMMIT").unwrap();
     injected_with(&world, "two", "Thanks a lot for that");
     let log = std::fs::metadata(world.data().join("remora.db-wal")).unwrap();
@@ -372,9 +374,9 @@ fn explaining_a_prompt_shows_what_it_would_get_and_injects_nothing() {
         insta::assert_snapshot!(both);
     });
     assert_eq!(world.json(&["retrievals"]), json!([]), "an explanation does not count as injected");
-    let told = injected_with(&world, "three", prompt).unwrap();
+    let injected = injected_with(&world, "three", prompt).unwrap();
     let explained = world.json(&["context", "--explain", prompt, "--new"]);
-    assert_eq!(explained["context"], json!(told), "the same text as in a session");
+    assert_eq!(explained["context"], json!(injected), "the same text as in a session");
     // The same for a session that already has some of it: injected, or learned itself.
     let verdict = |session: &str, id: &str| {
         let output = world.remora(&["context", "--explain", prompt, "--session", session, "--json"]);
