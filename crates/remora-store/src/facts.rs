@@ -98,7 +98,7 @@ impl Store {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // A trigger deletes its documents.
         let ended = transaction.execute(
-            "UPDATE facts SET valid_to = max(valid_from, ?2), updated_at = ?2
+            "UPDATE facts SET valid_to = max(valid_from + 1, ?2), updated_at = ?2
              WHERE id = ?1 AND valid_to IS NULL AND deleted_at IS NULL",
             params![id.0, at.0],
         )?;
@@ -226,6 +226,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
         return Ok(Some(ended));
     }
     let (kind, source, trust) = (fact.kind.name(), fact.source.to_string(), fact.trust.clamp(0.0, 1.0));
+    let mut valid_from = *at;
     match current {
         // A value of a higher rank only ends by one of at least the same rank. An imported value that is older than
         // the current one is history.
@@ -259,16 +260,22 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
             }
             return Ok(Some(FactId(id)));
         }
-        // A trigger deletes its documents.
-        Some(Current { id, .. }) => db
-            .prepare_cached("UPDATE facts SET valid_to = max(valid_from, ?2), updated_at = ?2 WHERE id = ?1")?
-            .execute(params![id, at.0])?,
-        None => 0,
-    };
+        // A trigger deletes its documents. A row that ends when it begins would count as a conflict, so a value that
+        // replaces another within the same millisecond, or is stated late, begins after it.
+        Some(Current { id, since, .. }) => {
+            valid_from = valid_from.max(Time(since.0 + 1));
+            db.prepare_cached("UPDATE facts SET valid_to = ?2, updated_at = ?3 WHERE id = ?1")?.execute([
+                id,
+                valid_from.0,
+                at.0,
+            ])?;
+        }
+        None => {}
+    }
     db.prepare_cached(
         "INSERT INTO facts (uuid, kind, project_id, key, value, source, session_id, prompt_number, trust, valid_from,
              created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?10)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)",
     )?
     .execute(params![
         new_uuid().as_bytes(),
@@ -280,6 +287,7 @@ pub(crate) fn record(db: &Connection, new: &NewFact) -> Result<Option<FactId>, S
         session.map(|session| session.0),
         prompt_number,
         trust,
+        valid_from.0,
         at.0,
     ])?;
     let number = db.last_insert_rowid();

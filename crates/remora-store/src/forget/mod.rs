@@ -442,7 +442,7 @@ fn unmark(db: &Connection, record: RecordId, now: Time) -> Result<(), StoreError
     let back = db.prepare_cached(&sql)?.execute(params![record.number, now.0])?;
     if back == 0 && record.kind == RecordKind::Fact {
         db.execute(
-            "UPDATE facts SET deleted_at = NULL, valid_to = max(valid_from, ?2), updated_at = ?2 WHERE id = ?1",
+            "UPDATE facts SET deleted_at = NULL, valid_to = max(valid_from + 1, ?2), updated_at = ?2 WHERE id = ?1",
             params![record.number, now.0],
         )?;
     }

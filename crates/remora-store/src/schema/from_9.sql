@@ -72,10 +72,12 @@ SELECT s.id, s.uuid, s.session_id, s.project_id, s.prompt_number, s.request, s.i
     s.next_steps, s.notes, s.files_read, s.files_edited, s.provider, s.model, s.created_at, s.created_at
 FROM old_session_summaries AS s;
 
--- A key could have values in several scopes of a project. The latest holds.
+-- A key could have values in several scopes of a project. The latest holds. A row that ends when it begins would count
+-- as a conflict.
 INSERT INTO facts (id, uuid, kind, project_id, key, value, source, trust, valid_from, valid_to, created_at, updated_at)
 SELECT id, uuid, 'fact', project_id, key, value, source, min(max(trust, 0.0), 1.0), created_at,
-    lead(updated_at) OVER (PARTITION BY project_id, key ORDER BY updated_at, id), created_at, updated_at
+    max(created_at + 1, lead(updated_at) OVER (PARTITION BY project_id, key ORDER BY updated_at, id)), created_at,
+    updated_at
 FROM old_facts;
 
 INSERT INTO notes (id, uuid, vault, path, stamp, title, tags, version, excerpt, text, changed_at, created_at, updated_at)

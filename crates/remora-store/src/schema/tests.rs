@@ -137,7 +137,9 @@ fn data_that_version_9_stored_differently_is_read_unchanged() {
     let fact = |id| store.fact(FactId(id)).unwrap().unwrap();
     assert_eq!((fact(1).scope, fact(1).fact.value.as_str()), (FactScope::Global, "helix"));
     assert_eq!((fact(2).valid_to, fact(4).valid_to), (Some(Time(300)), None));
-    assert_eq!(store.counts().unwrap().facts, 2);
+    assert_eq!((fact(5).valid_to, fact(6).valid_to), (Some(Time(401)), None));
+    assert_eq!(store.fact_conflicts(Some(ProjectId(4)), &"host".into()).unwrap(), [], "both held");
+    assert_eq!(store.counts().unwrap().facts, 3);
 
     assert_eq!(store.note(NoteId(7)).unwrap().unwrap().title, "Harbour");
     let vault: String = store.db.query_row("SELECT vault FROM notes", [], |row| row.get(0)).unwrap();
@@ -481,7 +483,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     assert_eq!(words(&store, "harbour"), (0, 0));
 
     let counts = store.counts().unwrap();
-    assert_eq!((counts.observations, counts.summaries, counts.prompts, counts.facts), (2, 0, 1, 1));
+    assert_eq!((counts.observations, counts.summaries, counts.prompts, counts.facts), (2, 0, 1, 2));
     // Deleted records do not come back when the index is rebuilt.
     store.clear_documents().unwrap();
     while store.fill_documents().unwrap() {}

@@ -62,9 +62,36 @@ fn a_new_value_closes_the_old_one_and_takes_its_place_in_the_index() {
     store.clear_documents().unwrap();
     while store.fill_documents().unwrap() {}
     assert_eq!(indexed(&store), ["ninety"]);
-    // A late statement does not make the old value end before it began.
-    store.record_fact(&new(fact(FactKind::Fact, "port", "late", 0.5), Some(app), 150)).unwrap();
-    assert_eq!(store.fact(now.id).unwrap().unwrap().valid_to, Some(Time(200)));
+}
+
+#[test]
+fn a_value_replaced_at_once_or_by_a_late_statement_held_and_can_be_restored() {
+    let world = World::new();
+    let mut store = world.open();
+    let app = project(&world, &mut store, "app");
+    for (key, at) in [("port", 200), ("host", 150)] {
+        let say = |value: &str, at: i64| new(fact(FactKind::Fact, key, value, 0.5), Some(app), at);
+        let old = store.record_fact(&say("eighty", 200)).unwrap();
+        let now = store.record_fact(&say("ninety", at)).unwrap();
+        let ended = store.fact(old.id).unwrap().unwrap().valid_to;
+        assert_eq!((ended, now.valid_from, now.created_at), (Some(Time(201)), Time(201), Time(at)));
+        assert_eq!(store.fact_conflicts(Some(app), &key.into()).unwrap(), []);
+        assert_eq!(store.facts_in_conflict(Some(app)).unwrap(), 0);
+        let back = store.restore_fact(old.id, Time(300)).unwrap();
+        assert_eq!(back.map(|row| row.fact.value).as_deref(), Some("eighty"));
+    }
+}
+
+#[test]
+fn a_fact_that_is_ended_at_once_is_no_conflict() {
+    let world = World::new();
+    let mut store = world.open();
+    let port = new(fact(FactKind::Fact, "port", "eighty", 0.5), None, 100);
+    let id = store.record_fact(&port).unwrap().id;
+    store.end_fact(id, Time(100)).unwrap().unwrap();
+    assert_eq!(store.fact_conflicts(None, &"port".into()).unwrap(), []);
+    assert_eq!(store.record_fact(&port).unwrap().id, id, "it stays ended");
+    assert!(store.restore_fact(id, Time(101)).unwrap().is_some());
 }
 
 #[test]
