@@ -6,9 +6,9 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{Place, ProjectRow, Store, StoreError, project, retention};
 
-/// Tables with rows of a project, apart from its directories.
-const TABLES: [&str; 7] =
-    ["sessions", "observations", "session_summaries", "facts", "documents", "llm_usage", "forgettings"];
+/// Tables with rows of a project, apart from its directories. Those of memory record when a row changed.
+const MEMORY: [&str; 3] = ["observations", "session_summaries", "facts"];
+const OTHERS: [&str; 4] = ["sessions", "documents", "llm_usage", "forgettings"];
 
 impl Store {
     /// Assigns a project to a directory. If the directory has its own project, all records move there, and the
@@ -22,7 +22,7 @@ impl Store {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match project::project_of(&transaction, place)? {
             Some(other) if other == from => {}
-            Some(other) => merge(&transaction, from, other)?,
+            Some(other) => merge(&transaction, from, other, at)?,
             None => {
                 transaction.execute(
                     "UPDATE project_aliases SET gone_at = ?2 WHERE project_id = ?1 AND gone_at IS NULL",
@@ -41,14 +41,21 @@ impl Store {
     }
 }
 
-fn merge(db: &Connection, from: ProjectId, into: ProjectId) -> Result<(), StoreError> {
-    // The directory's facts stay; a contradicting value becomes a conflict. A trigger deletes its documents.
+fn merge(db: &Connection, from: ProjectId, into: ProjectId, at: Time) -> Result<(), StoreError> {
+    // The directory's facts stay. The same value ends; a contradicting one becomes an unresolved conflict, even if it
+    // was confirmed before. A trigger deletes their documents.
     db.execute(
-        "UPDATE facts SET valid_to = valid_from WHERE project_id = ?1 AND valid_to IS NULL AND deleted_at IS NULL
-         AND key IN (SELECT key FROM facts WHERE project_id = ?2 AND valid_to IS NULL AND deleted_at IS NULL)",
-        [from.0, into.0],
+        "UPDATE facts AS f SET valid_to = iif(own.value = f.value, max(f.valid_from + 1, ?3), f.valid_from),
+             confirmed_at = iif(own.value = f.value, f.confirmed_at, NULL)
+         FROM facts AS own WHERE f.project_id = ?1 AND f.valid_to IS NULL AND f.deleted_at IS NULL
+             AND own.project_id = ?2 AND own.key = f.key AND own.valid_to IS NULL AND own.deleted_at IS NULL",
+        [from.0, into.0, at.0],
     )?;
-    for table in TABLES {
+    for table in MEMORY {
+        let sql = format!("UPDATE {table} SET project_id = ?2, updated_at = ?3 WHERE project_id = ?1");
+        db.execute(&sql, [from.0, into.0, at.0])?;
+    }
+    for table in OTHERS {
         db.execute(&format!("UPDATE {table} SET project_id = ?2 WHERE project_id = ?1"), [from.0, into.0])?;
     }
     db.execute("DELETE FROM projects WHERE id = ?1", [from.0])?;

@@ -205,10 +205,11 @@ fn store_fact(db: &Connection, new: &ImportedFact) -> Attempt {
         return Ok(Err(ImportOutcome::Forgotten));
     }
     let current = facts::current(db, new.project, &fact.key)?.map(|current| current.value);
-    let valid_to = match (new.valid_to, current) {
+    // A conflict is unresolved here, whatever was confirmed elsewhere.
+    let (valid_to, confirmed_at) = match (new.valid_to, current) {
         (None, Some(value)) if value == fact.value => return Ok(Err(ImportOutcome::Repeated)),
-        (None, Some(_)) => Some(new.valid_from),
-        (valid_to, _) => valid_to,
+        (None, Some(_)) => (Some(new.valid_from), None),
+        (valid_to, _) => (valid_to, new.confirmed_at),
     };
     let source = fact.source.to_string();
     let source = if source == "user" { format!("{IMPORTED}{source}") } else { source };
@@ -227,7 +228,7 @@ fn store_fact(db: &Connection, new: &ImportedFact) -> Attempt {
         new.session.map(|session| session.0),
         new.number,
         fact.trust,
-        new.confirmed_at.map(|at| at.0),
+        confirmed_at.map(|at| at.0),
         new.valid_from.0,
         valid_to.map(|at| at.0),
     ])?;

@@ -9,6 +9,7 @@ mod documents;
 mod facts;
 mod feedback;
 mod idempotency;
+mod import;
 mod ledger;
 mod notes;
 mod projects;
