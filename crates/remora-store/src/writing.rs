@@ -306,15 +306,20 @@ fn insert_summary(
     summary: &Summary,
     now: Time,
 ) -> Result<i64, StoreError> {
-    db.prepare_cached(
-        "DELETE FROM documents WHERE kind = 'summary' AND record_id IN (
-             SELECT id FROM session_summaries WHERE session_id = ?1 AND checkpoint = 0)",
-    )?
-    .execute([origin.session.0])?;
-    db.prepare_cached(
-        "UPDATE session_summaries SET checkpoint = 1, updated_at = ?2 WHERE session_id = ?1 AND checkpoint = 0",
-    )?
-    .execute([origin.session.0, now.0])?;
+    // As in `Store::summary_before`. Version 9 and imports left sessions with several summaries, of which the new one
+    // extends only the last.
+    let extended = db
+        .prepare_cached(
+            "SELECT id FROM session_summaries WHERE session_id = ?1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row([origin.session.0], |row| row.get::<_, i64>(0))
+        .optional()?;
+    if let Some(extended) = extended {
+        db.prepare_cached("DELETE FROM documents WHERE kind = 'summary' AND record_id = ?1")?
+            .execute([extended])?;
+        db.prepare_cached("UPDATE session_summaries SET checkpoint = 1, updated_at = ?2 WHERE id = ?1")?
+            .execute([extended, now.0])?;
+    }
     let new = NewSummary {
         uuid: new_uuid(),
         session: origin.session,

@@ -1,6 +1,7 @@
-use remora_core::document::{ProjectScope, RecordId};
+use remora_core::document::{ProjectScope, RecordId, RecordKind};
 use remora_core::fact::FactScope;
 use remora_core::ids::{DocumentId, FactId, NoteId, ObservationId, ProjectId, SessionId, SummaryId};
+use remora_core::memory::{Memory, Summary};
 use remora_core::time::Time;
 
 use super::*;
@@ -188,6 +189,23 @@ fn documents_of_version_9_are_found() {
         .unwrap();
     vectors.sort_by_key(|vector| vector.0);
     assert_eq!(vectors, [(1, 0.5, vec![1, 2]), (3, 0.25, vec![3, 4])]);
+}
+
+#[test]
+fn a_continued_session_of_version_9_replaces_only_the_summary_that_it_extends() {
+    let (_temp, dir) = of_version_9();
+    let mut store = Store::open(&dir).unwrap();
+    let batch = store.claim("me", 100, std::time::Duration::ZERO, Time::now()).unwrap().unwrap();
+    assert_eq!(store.summary_before(&batch).unwrap().unwrap().summary.request, "Mend the sail");
+    let summary =
+        Summary { request: "Mend the sail".into(), completed: "two seams".into(), ..Summary::default() };
+    let memory = Memory { summary: Some(summary), ..Memory::default() };
+    store.confirm(&batch, &memory, None, Time::now()).unwrap();
+    let found = store.newest(&Filters::new(ProjectScope::One(ProjectId(4))), 100).unwrap();
+    let found = store.documents(&found).unwrap();
+    let found: Vec<_> = found.iter().filter(|row| row.record.kind == RecordKind::Summary).collect();
+    let said: Vec<_> = found.iter().map(|row| (row.record.number, row.body.as_str())).collect();
+    assert_eq!(said, [(6, "Mend the sail"), (4, "Paint the mast")]);
 }
 
 #[test]
@@ -442,8 +460,8 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     delete(&mut store, "session_summaries", 2);
     assert_eq!(store.summary(SummaryId(2)).unwrap(), None);
     assert_eq!(store.session_summaries(SessionId(1)).unwrap(), []);
-    assert_eq!(store.list_summaries(&everything).unwrap().total, 0);
-    assert_eq!(store.after(crate::Cursor::default(), 100).unwrap().summaries, []);
+    assert_eq!(store.list_summaries(&everything).unwrap().total, 2);
+    assert_eq!(store.after(crate::Cursor::default(), 100).unwrap().summaries.len(), 2);
     assert_eq!(store.timeline_entry(id("s2")).unwrap(), None);
     assert_eq!(store.material(project, Recall::Everything, 5).unwrap().summaries, []);
     assert_eq!(words(&store, "delay"), (0, 0));
@@ -483,7 +501,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     assert_eq!(words(&store, "harbour"), (0, 0));
 
     let counts = store.counts().unwrap();
-    assert_eq!((counts.observations, counts.summaries, counts.prompts, counts.facts), (2, 0, 1, 2));
+    assert_eq!((counts.observations, counts.summaries, counts.prompts, counts.facts), (2, 2, 1, 2));
     // Deleted records do not come back when the index is rebuilt.
     store.clear_documents().unwrap();
     while store.fill_documents().unwrap() {}
