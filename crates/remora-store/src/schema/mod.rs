@@ -30,9 +30,13 @@ const FROM_9: &str = include_str!("from_9.sql");
 /// Marker line in `schema.sql`. Everything below it is new since version 10.
 const NEW_SINCE_10: &str = "-- Added in version 11.";
 
-/// Columns that nothing read. Versions 10 to 13 have them.
-const DROPPED_IN_14: [(&str, &str); 3] =
-    [("session_summaries", "source_event_ids"), ("injections", "moment"), ("llm_usage", "kind")];
+/// Columns that nothing read. Versions 10 to 13 have them, except for the role, which a part of version 11 lost.
+const DROPPED_SINCE_10: [(&str, &str); 4] = [
+    ("documents", "role"),
+    ("session_summaries", "source_event_ids"),
+    ("injections", "moment"),
+    ("llm_usage", "kind"),
+];
 
 pub(crate) fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
@@ -148,8 +152,9 @@ fn bring_up_to_date(connection: &mut Connection) -> Result<(), StoreError> {
              INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
         )?;
     }
-    if version(&transaction)? < 14 {
-        for (table, column) in DROPPED_IN_14 {
+    for (table, column) in DROPPED_SINCE_10 {
+        let sql = "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2";
+        if transaction.prepare_cached(sql)?.exists([table, column])? {
             transaction.execute_batch(&format!("ALTER TABLE {table} DROP COLUMN {column}"))?;
         }
     }

@@ -14,6 +14,17 @@ use crate::{Recall, Selection, Store, material};
 
 const SCHEMA_9: &str = include_str!("../../tests/fixtures/version_9.sql");
 const ROWS_9: &str = include_str!("../../tests/fixtures/version_9_rows.sql");
+const SCHEMAS_SINCE_10: [(i64, &str); 4] = [
+    (10, include_str!("../../tests/fixtures/version_10.sql")),
+    (11, include_str!("../../tests/fixtures/version_11.sql")),
+    (12, include_str!("../../tests/fixtures/version_12.sql")),
+    (13, include_str!("../../tests/fixtures/version_13.sql")),
+];
+const ROWS_10: &str = include_str!("../../tests/fixtures/version_10_rows.sql");
+const ROWS_11: &str = include_str!("../../tests/fixtures/version_11_rows.sql");
+
+/// Everything that a database consists of besides its rows.
+const WHOLE_SCHEMA: &str = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
 
 fn new_dir() -> (tempfile::TempDir, DataDir) {
     let temp = tempfile::tempdir().unwrap();
@@ -22,15 +33,27 @@ fn new_dir() -> (tempfile::TempDir, DataDir) {
     (temp, dir)
 }
 
-/// A data directory with a database of version 9.
-fn of_version_9() -> (tempfile::TempDir, DataDir) {
+/// A data directory with a database that these statements create.
+fn of(statements: &[&str]) -> (tempfile::TempDir, DataDir) {
     let (temp, dir) = new_dir();
     private_file().create_new(true).write(true).open(dir.database()).unwrap();
     let old = connection::open_to_build(&dir.database()).unwrap();
-    old.execute_batch(SCHEMA_9).unwrap();
-    old.execute_batch(ROWS_9).unwrap();
+    for sql in statements {
+        old.execute_batch(sql).unwrap();
+    }
     old.close().unwrap();
     (temp, dir)
+}
+
+/// A data directory with a database of version 9.
+fn of_version_9() -> (tempfile::TempDir, DataDir) {
+    of(&[SCHEMA_9, ROWS_9])
+}
+
+/// A data directory with a database of version 10 to 13.
+fn of_later(version: i64, schema: &str) -> (tempfile::TempDir, DataDir) {
+    let added = if version >= FORGETS { ROWS_11 } else { "" };
+    of(&[schema, ROWS_10, added])
 }
 
 /// The rows of a query as text.
@@ -49,7 +72,7 @@ fn a_new_and_a_migrated_database_have_the_same_schema() {
     let schema = |dir: &DataDir| {
         Store::open(dir).unwrap();
         let db = connection::open_for_owner(&dir.database()).unwrap();
-        rows(&db, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
+        rows(&db, WHOLE_SCHEMA)
     };
     let (_new, new) = new_dir();
     let (_old, old) = of_version_9();
@@ -57,46 +80,66 @@ fn a_new_and_a_migrated_database_have_the_same_schema() {
     assert_eq!(version(&connection::open_for_owner(&old.database()).unwrap()).unwrap(), VERSION);
 }
 
-#[test]
-fn every_row_of_version_9_is_there_after_the_migration() {
-    let (_temp, dir) = of_version_9();
-    let tables =
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%documents%' ORDER BY name";
-    // Columns that have another meaning now, are in another table, or are gone.
-    let changed = ["source_event_ids", "content_hash", "superseded_by", "pinned", "concepts", "scope"];
-    let kept = |db: &Connection, table: &str, columns: &[String]| {
-        rows(db, &format!("SELECT {} FROM {table} ORDER BY 1", columns.join(", ")))
-    };
-    let old = connection::open_for_owner(&dir.database()).unwrap();
-    let mut before = Vec::new();
-    for table in rows(&old, tables) {
-        let table = table.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned();
-        let mut columns: Vec<String> = old
-            .prepare(&format!("SELECT * FROM {table}"))
-            .unwrap()
-            .column_names()
-            .map(str::to_owned)
-            .collect();
-        columns.retain(|column| !changed.contains(&column.as_str()));
-        if table == "observations" {
-            columns.retain(|column| !column.starts_with("files_") && column != "provider");
-        }
-        if table == "llm_usage" {
-            columns.retain(|column| column != "kind");
-        }
-        let rows = kept(&old, &table, &columns);
-        assert!(!rows.is_empty(), "the fixture has no row in {table}");
-        before.push((table, columns, rows));
+/// The rows of a table in some of its columns.
+struct Table {
+    name: String,
+    columns: Vec<String>,
+    rows: Vec<String>,
+}
+
+impl Table {
+    fn rows(db: &Connection, name: &str, columns: &[String]) -> Vec<String> {
+        rows(db, &format!("SELECT {} FROM {name} ORDER BY 1, 2", columns.join(", ")))
     }
-    assert_eq!(before.len(), 16);
-    drop(old);
-    let store = Store::open(&dir).unwrap();
-    for (table, columns, rows) in before {
-        assert_eq!(kept(&store.db, &table, &columns), rows, "{table}");
+}
+
+/// All tables that pass, with their columns that are not among `changed`. Each has a row.
+fn tables_of(db: &Connection, changed: &[(&str, &str)], passes: impl Fn(&str) -> bool) -> Vec<Table> {
+    let mut names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").unwrap();
+    let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let read = |name: String| {
+        let all = db.prepare(&format!("SELECT * FROM {name}")).unwrap();
+        let is_kept = |column: &&str| !changed.contains(&(name.as_str(), column));
+        let columns: Vec<String> = all.column_names().filter(is_kept).map(str::to_owned).collect();
+        let rows = Table::rows(db, &name, &columns);
+        assert!(!rows.is_empty(), "the fixture has no row in {name}");
+        Table { name, columns, rows }
+    };
+    names.into_iter().filter(|name| passes(name)).map(read).collect()
+}
+
+/// Checks that a migrated database has these rows, and that nothing in it is broken.
+fn has_kept(store: &Store, before: Vec<Table>) {
+    for Table { name, columns, rows } in before {
+        assert_eq!(Table::rows(&store.db, &name, &columns), rows, "{name}");
     }
     assert_eq!(rows(&store.db, "PRAGMA foreign_key_check"), [""; 0]);
     assert_eq!(rows(&store.db, "PRAGMA foreign_keys"), ["Integer(1)"]);
     assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+}
+
+#[test]
+fn every_row_of_version_9_is_there_after_the_migration() {
+    let (_temp, dir) = of_version_9();
+    // Columns that have another meaning now, are in another table, or are gone.
+    let changed = [
+        ("observations", "source_event_ids"),
+        ("observations", "content_hash"),
+        ("observations", "superseded_by"),
+        ("observations", "concepts"),
+        ("observations", "files_read"),
+        ("observations", "files_modified"),
+        ("observations", "provider"),
+        ("observation_feedback", "pinned"),
+        ("session_summaries", "source_event_ids"),
+        ("facts", "scope"),
+        ("llm_usage", "kind"),
+    ];
+    let old = connection::open_for_owner(&dir.database()).unwrap();
+    let before = tables_of(&old, &changed, |name| !name.contains("documents"));
+    assert_eq!(before.len(), 16);
+    drop(old);
+    has_kept(&Store::open(&dir).unwrap(), before);
 }
 
 #[test]
@@ -222,87 +265,30 @@ fn a_migration_is_preceded_by_a_backup_and_runs_once() {
     assert_eq!(rows(&copy, "SELECT id FROM observations"), ["Integer(3)", "Integer(8)", "Integer(9)"]);
 }
 
-/// The columns that versions 10 to 13 have and later ones do not.
-const UNREAD: &str = "ALTER TABLE session_summaries ADD COLUMN source_event_ids TEXT NOT NULL DEFAULT '[]';
-    ALTER TABLE injections ADD COLUMN moment TEXT NOT NULL DEFAULT 'start';
-    ALTER TABLE llm_usage ADD COLUMN kind TEXT NOT NULL DEFAULT 'observation';";
-
-/// A data directory with a database of version 10 that has the rows of version 9.
-fn of_version_10() -> (tempfile::TempDir, DataDir) {
-    let (temp, dir) = of_version_9();
-    drop(Store::open(&dir).unwrap());
-    let db = connection::open_for_owner(&dir.database()).unwrap();
-    db.execute_batch(
-        "DROP TABLE tombstones; DROP TABLE forgettings; DROP TABLE revisions; DROP INDEX observations_superseded;
-         PRAGMA user_version = 10;",
-    )
-    .unwrap();
-    db.execute_batch(UNREAD).unwrap();
-    for table in ["documents_text", "documents_trigram"] {
-        db.execute_batch(&format!("INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 0)"))
-            .unwrap();
-    }
-    db.close().unwrap();
-    (temp, dir)
-}
-
 #[test]
-fn version_10_gets_the_new_tables_and_keeps_every_row() {
+fn versions_10_to_13_get_the_schema_of_a_new_database_and_keep_every_row() {
     let (_new, new) = new_dir();
-    let (_temp, dir) = of_version_10();
-    let all = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
-    let observations = "SELECT id, title FROM observations ORDER BY id";
-    let before = rows(&connection::open_for_owner(&dir.database()).unwrap(), observations);
-    let store = Store::open(&dir).unwrap();
-    assert_eq!(rows(&store.db, all), rows(&Store::open(&new).unwrap().db, all));
-    assert_eq!(rows(&store.db, observations), before);
-    let config = "SELECT k, v FROM documents_text_config WHERE k = 'secure-delete'";
-    assert_eq!(rows(&store.db, config), ["Text(\"secure-delete\") Integer(1)"]);
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
-}
-
-#[test]
-fn versions_11_to_13_get_the_new_indexes_and_keep_every_row() {
-    for (version, indexes) in [
-        (
-            11,
-            "DROP INDEX session_summaries_by_project;
-             CREATE INDEX session_summaries_by_project ON session_summaries (project_id, created_at);",
-        ),
-        (
-            12,
-            "DROP INDEX documents_outlined;
-             DROP INDEX observations_outlined;
-             DROP INDEX pending_messages_by_turn;
-             CREATE INDEX pending_messages_by_turn
-                 ON pending_messages (status, observed, session_id, prompt_number, created_at, id);",
-        ),
-        (13, ""),
-    ] {
-        gets_the_new_indexes(version, indexes);
+    let fresh = rows(&Store::open(&new).unwrap().db, WHOLE_SCHEMA);
+    for (version, schema) in SCHEMAS_SINCE_10 {
+        let (_temp, dir) = of_later(version, schema);
+        let old = connection::open_for_owner(&dir.database()).unwrap();
+        assert_eq!(super::version(&old).unwrap(), version);
+        // FTS5 has its own tables behind a full-text table.
+        let before = tables_of(&old, &DROPPED_SINCE_10, |name| {
+            !name.starts_with("documents_text") && !name.starts_with("documents_trigram")
+        });
+        assert_eq!(before.len(), if version < FORGETS { 21 } else { 24 });
+        drop(old);
+        let store = Store::open(&dir).unwrap();
+        assert_eq!(rows(&store.db, WHOLE_SCHEMA), fresh, "version {version}");
+        has_kept(&store, before);
+        for table in ["documents_text", "documents_trigram"] {
+            let config = format!("SELECT k, v FROM {table}_config WHERE k = 'secure-delete'");
+            assert_eq!(rows(&store.db, &config), ["Text(\"secure-delete\") Integer(1)"]);
+            let found = format!("SELECT rowid FROM {table} WHERE {table} MATCH 'helix'");
+            assert_eq!(rows(&store.db, &found), ["Integer(3)"], "version {version}");
+        }
     }
-}
-
-fn gets_the_new_indexes(version: i64, indexes: &str) {
-    let (_new, new) = new_dir();
-    let (_temp, dir) = of_version_9();
-    drop(Store::open(&dir).unwrap());
-    let old = connection::open_for_owner(&dir.database()).unwrap();
-    old.execute_batch(indexes).unwrap();
-    old.execute_batch(UNREAD).unwrap();
-    old.execute_batch("INSERT INTO tombstones (hash) VALUES (zeroblob(16))").unwrap();
-    old.pragma_update(None, "user_version", version).unwrap();
-    let (all, summaries) = (
-        "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name",
-        "SELECT id, request FROM session_summaries ORDER BY id",
-    );
-    let before = rows(&old, summaries);
-    old.close().unwrap();
-    let store = Store::open(&dir).unwrap();
-    assert_eq!(rows(&store.db, all), rows(&Store::open(&new).unwrap().db, all));
-    assert_eq!(rows(&store.db, summaries), before);
-    assert_eq!(rows(&store.db, "SELECT length(hash) FROM tombstones"), ["Integer(16)"]);
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
 }
 
 #[test]
