@@ -68,8 +68,8 @@ const FACT: &str =
 /// The expression that the index `facts_current` is on. Ids of projects start at 1.
 const OF_PROJECT: &str = "ifnull(f.project_id, 0)";
 
-/// Condition for the key `?2`. Earlier versions stored keys as they were typed.
-const OF_KEY: &str = "f.key = ?2 COLLATE NOCASE";
+/// Condition for the key `?2`. All keys are stored as [`FactKey`] normalises them.
+const OF_KEY: &str = "f.key = ?2";
 
 /// Condition for the facts that hold in project `?1` (0: everywhere). A project's value for a key overrides the global
 /// one.

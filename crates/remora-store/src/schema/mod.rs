@@ -1,6 +1,6 @@
 //! The schema. A new database is created from `schema.sql`. Version 9 is copied into it by `from_9.sql`. Version 10 gets
 //! the tables below the marker line in `schema.sql`, and then, like every later one, loses columns that are no longer used
-//! and gets the indexes that differ. The version is in `user_version`.
+//! and gets the indexes that differ. Keys of facts are normalised in all of them. The version is in `user_version`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,6 +15,8 @@ use crate::connection;
 use crate::data_dir::DataDir;
 use crate::writing::content_hash;
 use crate::{SchemaAge, StoreError};
+
+mod fact_keys;
 
 /// The schema version that this program writes.
 pub const VERSION: i64 = 14;
@@ -159,6 +161,7 @@ fn bring_up_to_date(connection: &mut Connection) -> Result<(), StoreError> {
         }
     }
     renew_indexes(&transaction)?;
+    fact_keys::normalise(&transaction)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()?;
     Ok(())
@@ -193,6 +196,7 @@ fn move_over(connection: &mut Connection, copy: &str) -> Result<(), StoreError> 
     build(&transaction)?;
     transaction.execute_batch(copy)?;
     rewrite_content_hashes(&transaction)?;
+    fact_keys::normalise(&transaction)?;
     for table in old {
         transaction.execute_batch(&format!("DROP TABLE {table}"))?;
     }

@@ -1,5 +1,5 @@
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
-use remora_core::fact::FactScope;
+use remora_core::fact::{Fact, FactKind, FactScope, FactSource};
 use remora_core::ids::{DocumentId, FactId, NoteId, ObservationId, ProjectId, SessionId, SummaryId};
 use remora_core::memory::{Memory, Summary};
 use remora_core::time::Time;
@@ -10,7 +10,7 @@ use crate::search::filters::Conditions;
 use crate::search::finding::passing_sql;
 use crate::search::rows::outlines_sql;
 use crate::search::{Filters, Weights};
-use crate::{Recall, Selection, Store, material};
+use crate::{NewFact, Recall, Selection, Store, material};
 
 const SCHEMA_9: &str = include_str!("../../tests/fixtures/version_9.sql");
 const ROWS_9: &str = include_str!("../../tests/fixtures/version_9_rows.sql");
@@ -288,6 +288,56 @@ fn versions_10_to_13_get_the_schema_of_a_new_database_and_keep_every_row() {
             let found = format!("SELECT rowid FROM {table} WHERE {table} MATCH 'helix'");
             assert_eq!(rows(&store.db, &found), ["Integer(3)"], "version {version}");
         }
+    }
+}
+
+/// Facts whose keys were stored as typed. Columns are those that versions 9 to 13 share.
+const TYPED_KEYS: &str = "
+    INSERT INTO facts (id, uuid, key, value, source, trust, created_at, updated_at COLUMNS) VALUES
+        (20, randomblob(16), 'Base  URL', 'one', 'agent', 0.5, 400, 400 VALUES_AT_400),
+        (21, randomblob(16), 'base url', 'two', 'agent', 0.5, 500, 500 VALUES_AT_500),
+        (22, randomblob(16), 'Größe', 'drei', 'user', 1.0, 400, 400 VALUES_AT_400),
+        (23, randomblob(16), 'GRÖßE', 'vier', 'agent', 0.5, 400, 400 VALUES_AT_400);
+    INSERT INTO documents (id, kind, record_id, part, lead, created_at, title, body, prompt, before, after) VALUES
+        (40, 'fact', 20, 'fact', 1, 400, 'Base  URL', 'one', '', '', ''),
+        (41, 'fact', 22, 'fact', 1, 400, 'Größe', 'drei', '', '', '');
+    INSERT INTO vectors (document_id, model, scale, value) VALUES (40, 'test-model', 0.5, x'0102');
+    INSERT INTO documents_text (documents_text) VALUES ('rebuild');
+    INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');";
+
+#[test]
+fn keys_that_differ_in_case_or_spaces_are_one_after_a_migration() {
+    let later = SCHEMAS_SINCE_10.map(|(version, schema)| (version, of_later(version, schema)));
+    for (version, (_temp, dir)) in std::iter::once((9, of_version_9())).chain(later) {
+        let (columns, values) =
+            if version == 9 { (", scope", ", 'user'") } else { (", kind, valid_from", ", 'fact', ") };
+        let at = |time: &str| if version == 9 { values.to_owned() } else { format!("{values}{time}") };
+        let typed = TYPED_KEYS.replace(" COLUMNS", columns);
+        let typed = typed.replace(" VALUES_AT_400", &at("400")).replace(" VALUES_AT_500", &at("500"));
+        let before = connection::open_for_owner(&dir.database()).unwrap();
+        before.execute_batch(&typed).unwrap();
+        before.close().unwrap();
+
+        let mut store = Store::open(&dir).unwrap();
+        let ended = |id| store.fact(FactId(id)).unwrap().unwrap().valid_to;
+        let found = [20, 21, 22, 23].map(ended);
+        assert_eq!(found, [Some(Time(500)), None, None, Some(Time(401))], "version {version}");
+        assert_eq!(store.fact_conflicts(None, &"größe".into()).unwrap(), []);
+        assert_eq!(store.fact_history(None, &"BASE url".into()).unwrap().len(), 2);
+        let title = "SELECT id, title FROM documents WHERE id IN (40, 41)";
+        assert_eq!(rows(&store.db, title), ["Integer(41) Text(\"größe\")"], "version {version}");
+        assert_eq!(rows(&store.db, "PRAGMA foreign_key_check"), [""; 0]);
+        assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+        let stated = Fact {
+            kind: FactKind::Fact,
+            key: "base url".into(),
+            value: "three".into(),
+            source: FactSource::Agent,
+            trust: 0.5,
+        };
+        let new = NewFact { fact: stated, project: None, session: None, prompt_number: None, at: Time(600) };
+        store.record_fact(&new).unwrap();
+        assert_eq!(store.fact(FactId(21)).unwrap().unwrap().valid_to, Some(Time(600)), "version {version}");
     }
 }
 
