@@ -6,12 +6,15 @@ use std::thread;
 
 use remora_core::time::{HOOK_LIMIT, Time};
 use remora_sys::file::with_suffix;
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use super::{Backup, copy, list, remove_with_logs, sync_folder, verify};
 use crate::data_dir::DataDir;
 use crate::{StoreError, connection};
+
+/// Higher ids are read from a damaged file. They would leave none for new records.
+const MOST_IDS: i64 = 1 << 40;
 
 /// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,13 +47,15 @@ pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreE
         return Err(StoreError::Damaged { path: from.to_owned(), reason: problem });
     }
     let database = dir.database();
+    // From here on hooks use the spool. Events and ids of the old file would be lost after this.
+    let held = hold_back_writers(&database);
+    let used = held.as_ref().and_then(|old| used_ids(old).ok()).unwrap_or_default();
     let building = with_suffix(&database, ".restoring");
-    let built = build(from, &building);
+    let built = build(from, &building, &used);
     if built.is_err() {
         remove_with_logs(&building);
     }
     built?;
-    let held = hold_back_writers(&database);
     let set_aside = put_in_place(dir, &building, held.as_ref(), now)?;
     let known = list(dir)?.into_iter().find(|backup| backup.path == from);
     let made_at = known.map(|backup| backup.made_at).or_else(|| modified(from));
@@ -75,15 +80,44 @@ pub(super) fn put_in_place(
     Ok(set_aside)
 }
 
-fn build(from: &Path, building: &Path) -> Result<(), StoreError> {
+fn build(from: &Path, building: &Path, used: &[(String, i64)]) -> Result<(), StoreError> {
     let source = connection::open_to_verify(from)?;
     copy(&source, building).map_err(|error| error.about(from))?;
+    // A backup that could not be changed is restored as it is.
+    let _ = skip_ids(building, used);
     let copied = connection::open_to_build(building)?;
     copied.close().map_err(|(_, error)| StoreError::from(error))?;
     match verify(building)?.problems.into_iter().next() {
         Some(problem) => Err(StoreError::Damaged { path: building.to_owned(), reason: problem }),
         None => fs::File::open(building).and_then(|file| file.sync_all()).map_err(StoreError::file(building)),
     }
+}
+
+/// The last id that each table gave out.
+fn used_ids(old: &Connection) -> Result<Vec<(String, i64)>, StoreError> {
+    let mut statement = old.prepare("SELECT name, seq FROM sqlite_sequence WHERE seq BETWEEN 1 AND ?1")?;
+    let used = statement.query_map([MOST_IDS], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(used.collect::<Result<_, _>>()?)
+}
+
+/// Prevents a restored database from giving out ids again that people and agents have seen since the backup. The copy
+/// still has a rollback journal, so that a failure leaves it as it was.
+fn skip_ids(building: &Path, used: &[(String, i64)]) -> Result<(), StoreError> {
+    let mut db = connection::open_to_fill(building)?;
+    let transaction = db.transaction()?;
+    for (table, last) in used {
+        let raised = transaction
+            .execute("UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1", params![table, last])?;
+        if raised == 0 {
+            transaction.execute(
+                "INSERT INTO sqlite_sequence (name, seq) SELECT name, ?2 FROM sqlite_schema
+                 WHERE type = 'table' AND name = ?1 AND sql LIKE '%AUTOINCREMENT%'",
+                params![table, last],
+            )?;
+        }
+    }
+    transaction.commit()?;
+    Ok(())
 }
 
 /// Blocks hooks from storing events in the file that is about to be set aside. A damaged file may not allow the lock,

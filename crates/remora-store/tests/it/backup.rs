@@ -190,3 +190,32 @@ fn a_lost_database_is_not_replaced_by_an_empty_one() {
     lost("a removed file");
     assert!(!world.dir.database().exists());
 }
+
+#[test]
+fn a_restored_database_gives_no_id_out_again() {
+    let world = World::new();
+    world.hook(&record_with("a", turn("p1"), prompt("the first task")));
+    let made = backup::make(&world.dir, NOON).unwrap();
+    world.hook(&record_with("a", turn("p2"), prompt("the second task")));
+    world.sql(
+        "INSERT INTO facts (id, uuid, kind, key, value, source, trust, valid_from, created_at, updated_at)
+         VALUES (7, randomblob(16), 'fact', 'port', 'eighty', 'agent', 0.5, 1, 1, 1);
+         UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'sessions';
+         INSERT INTO sqlite_sequence (name, seq) VALUES ('of_another_version', 5)",
+    );
+    let seen = world.text("SELECT max(id) || '' FROM user_prompts");
+    backup::restore(&world.dir, &made.path, NOON).unwrap();
+    assert_eq!(problems(&world.dir.database()), [""; 0]);
+    assert_eq!(world.text("SELECT count(*) || '' FROM user_prompts"), "1");
+
+    world.hook(&record_with("b", turn("p3"), prompt("the third task")));
+    let next = world.text("SELECT max(id) || '' FROM user_prompts");
+    assert!(next.parse::<i64>().unwrap() > seen.parse().unwrap(), "{next} after {seen}");
+    let counters = "SELECT group_concat(name || ' ' || seq, ', ' ORDER BY name) FROM sqlite_sequence
+                    WHERE name IN ('facts', 'sessions', 'of_another_version')";
+    assert_eq!(
+        world.text(counters),
+        "facts 7, sessions 2",
+        "a table without rows counts, a damaged counter does not"
+    );
+}
