@@ -79,7 +79,7 @@ CREATE TABLE sessions (
     -- capture.
     host_pid           INTEGER,
     host_started       INTEGER,
-    -- The provider's own session. Written by the observer.
+    -- The provider's own session, written by the observer; or `import:N` if its turns up to N were imported.
     memory_session_id  TEXT,
     -- The host's transcript. Capture writes the path; the observer writes the position up to which it was read, and
     -- the number of the turn that continues there. NULL: not read yet, or the turn was not captured.
@@ -105,7 +105,8 @@ CREATE TABLE user_prompts (
     UNIQUE (session_id, prompt_number)
 ) STRICT;
 
--- The permanent trace of every event: time, tool, files, outcome. Never a tool's output.
+-- The permanent trace of every event: time, tool, files, outcome. Never a tool's output. The observer adds the subject
+-- of a tool call to `tool`; forget clears tool, files, outcome and agent_id.
 CREATE TABLE event_traces (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid            BLOB NOT NULL,
@@ -179,9 +180,10 @@ CREATE TABLE observations (
     source_event_ids TEXT NOT NULL,
     -- Hash of the session's uuid, title and narrative.
     content_hash     TEXT NOT NULL,
-    -- The uuid of the observation, or of the user's correction, that replaces it. Written by the observer and by merges.
+    -- The uuid of the observation, or of the user's correction, that replaces it. Written by the observer, merges,
+    -- `remora edit --superseded-by` and its undo, and imports.
     superseded_by    BLOB,
-    -- Written by `remora feedback`. A pinned observation comes first at the start of every session.
+    -- Written by `remora feedback` and imports. A pinned observation comes first at the start of every session.
     pinned_at        INTEGER,
     created_at       INTEGER NOT NULL,
     updated_at       INTEGER NOT NULL,
@@ -230,7 +232,7 @@ CREATE TABLE observation_feedback (
     fetched        INTEGER NOT NULL DEFAULT 0,
     -- Written by the observer, from closing messages.
     cited          INTEGER NOT NULL DEFAULT 0,
-    -- Written by `remora feedback`.
+    -- Written by `remora feedback` and imports.
     useful         INTEGER NOT NULL DEFAULT 0,
     wrong          INTEGER NOT NULL DEFAULT 0,
     -- When it was last fetched, cited, or marked useful.
@@ -245,7 +247,7 @@ CREATE TABLE session_summaries (
     project_id       INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     prompt_number    INTEGER NOT NULL,
     -- 1: an intermediate version, kept as history. A session's summary is the newest row with 0. Written by the
-    -- observer.
+    -- observer and imports.
     checkpoint       INTEGER NOT NULL DEFAULT 0,
     request          TEXT NOT NULL,
     investigated     TEXT NOT NULL,
@@ -283,7 +285,8 @@ CREATE TABLE facts (
     prompt_number INTEGER,
     -- From 0 to 1.
     trust         REAL NOT NULL,
-    -- When the same value was last stated again.
+    -- When the same value was last stated again, or a person confirmed it. For a value that never held (valid_to is
+    -- valid_from): when a person resolved the conflict; NULL until then.
     confirmed_at  INTEGER,
     valid_from    INTEGER NOT NULL,
     valid_to      INTEGER,
@@ -483,12 +486,12 @@ CREATE TABLE forgettings (
     purged_at  INTEGER
 ) STRICT;
 
--- Earlier versions of a record, written by edit, merge and supersede.
+-- Earlier versions of a record, written by edit, merge, supersede and revive.
 CREATE TABLE revisions (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     -- As users type it.
     record     TEXT NOT NULL,
-    -- `edit`, `merge` or `supersede`.
+    -- `edit`, `merge`, `supersede`, or `revive` for a record that replaces what had replaced it.
     action     TEXT NOT NULL,
     -- The record before the change, as JSON.
     before     TEXT NOT NULL,
