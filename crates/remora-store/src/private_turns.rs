@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use remora_core::event::{Origin, SessionRef};
-use remora_sys::file::{create_private_dir, is_absent, private_file, read_small};
+use remora_sys::file::{create_private_dir, is_absent, open_to_append, read_small};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
 use crate::StoreError;
@@ -57,7 +57,7 @@ pub fn begin(
     let word = if is_private { "private" } else { "public" };
     let write = || {
         create_private_dir(&dir.private_turns())?;
-        let mut file = private_file().create(true).append(true).open(&path)?;
+        let mut file = open_to_append(&path)?;
         let written = file.write_all(format!("{word} {}\n", id(origin)).as_bytes());
         // Truncating needs no space. For a public prompt, keeping the earlier lines is safe.
         if is_private && written.is_err() { file.set_len(0) } else { written }
@@ -78,7 +78,8 @@ pub(crate) fn erase(dir: &DataDir, running: &[SessionRef]) -> io::Result<()> {
         ledgers.push(entry?.path());
     }
     for path in ledgers.into_iter().filter(|path| *path != spare(dir)) {
-        let mut file = private_file().create(true).write(true).truncate(true).open(path)?;
+        let mut file = open_to_append(&path)?;
+        file.set_len(0)?;
         file.write_all(format!("{ERASED}\n").as_bytes())?;
     }
     Ok(())
@@ -92,7 +93,7 @@ pub fn is_erased(dir: &DataDir, session: &SessionRef) -> Result<bool, StoreError
 /// Creates the spare file that is used if a full disk allows no new one. For processes that have the time.
 pub(crate) fn keep_spare(dir: &DataDir) -> io::Result<()> {
     create_private_dir(&dir.private_turns())?;
-    private_file().create(true).append(true).open(spare(dir)).map(drop)
+    open_to_append(&spare(dir)).map(drop)
 }
 
 fn spare(dir: &DataDir) -> PathBuf {
@@ -165,4 +166,24 @@ fn ledger(dir: &DataDir, session: &SessionRef) -> PathBuf {
     hash.write_u8(0);
     hash.write(session.id.as_bytes());
     dir.private_turns().join(hex(&hash.finish128().as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_place_of_a_file_is_an_error() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path());
+        create_private_dir(&dir.private_turns()).unwrap();
+        keep_spare(&dir).unwrap();
+        fs::remove_file(spare(&dir)).unwrap();
+        assert!(Command::new("mkfifo").arg(spare(&dir)).status().unwrap().success());
+        keep_spare(&dir).unwrap_err();
+        fs::rename(spare(&dir), dir.private_turns().join("ledger")).unwrap();
+        erase(&dir, &[]).unwrap_err();
+    }
 }

@@ -2,19 +2,27 @@
 
 use std::fs::{File, TryLockError};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
+
 use crate::file::private_file;
+use crate::small_file::regular_length;
 
 /// Pauses between two attempts. Most holders keep a lock for microseconds to milliseconds, some for seconds.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(32);
 
-/// Opens the file for a lock, and creates it if it is missing. Its contents have no meaning.
+/// Opens the file for a lock, and creates it if it is missing. Its contents have no meaning. Anything but a regular
+/// file is an error and never blocks.
 pub fn open(path: &Path) -> io::Result<File> {
-    private_file().create(true).truncate(false).write(true).open(path)
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = private_file().create(true).truncate(false).write(true).custom_flags(flags).open(path)?;
+    regular_length(&file)?;
+    Ok(file)
 }
 
 /// Takes the exclusive lock on a file, which is held until the result is dropped. Fails with
@@ -41,7 +49,20 @@ pub fn take(path: &Path, patience: Duration) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+    use std::process::Command;
+
     use super::*;
+
+    #[test]
+    fn a_pipe_in_place_of_a_lock_is_an_error() {
+        let temp = tempfile::tempdir().unwrap();
+        let pipe = temp.path().join("lock");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        take(&pipe, Duration::ZERO).unwrap_err();
+        let _reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        assert_eq!(take(&pipe, Duration::ZERO).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
 
     #[test]
     fn a_lock_is_taken_once_it_is_free_and_not_waited_for_beyond_the_deadline() {

@@ -52,7 +52,7 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn regular_length(file: &File) -> io::Result<u64> {
+pub(crate) fn regular_length(file: &File) -> io::Result<u64> {
     let metadata = file.metadata()?;
     let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     if metadata.is_file() { Ok(metadata.len()) } else { Err(wrong()) }

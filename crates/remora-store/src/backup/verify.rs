@@ -194,13 +194,32 @@ pub struct LastCheck {
     pub restored: Option<super::Restored>,
 }
 
-/// `None` if no check was recorded yet.
+/// `None` if no check was recorded yet. A hook asks at the start of a session, so this never blocks.
 pub fn last_check(dir: &DataDir) -> Option<LastCheck> {
-    serde_json::from_slice(&fs::read(dir.last_check()).ok()?).ok()
+    serde_json::from_str(&file::read_small(&dir.last_check()).ok()?).ok()
 }
 
 /// Records a check in a file, because a damaged database could not store it.
 pub fn record_check(dir: &DataDir, check: &LastCheck) -> Result<(), StoreError> {
     file::replace_transient(&dir.last_check(), &serde_json::to_vec(check)?)
         .map_err(StoreError::file(dir.last_check()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_place_of_the_last_check_is_no_check() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path());
+        let check = LastCheck { checked_at: Time(1), problems: Vec::new(), restored: None };
+        record_check(&dir, &check).unwrap();
+        assert_eq!(last_check(&dir), Some(check));
+        fs::remove_file(dir.last_check()).unwrap();
+        assert!(Command::new("mkfifo").arg(dir.last_check()).status().unwrap().success());
+        assert_eq!(last_check(&dir), None);
+    }
 }
