@@ -67,3 +67,34 @@ pub fn damaged(path: &Path) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use remora_store::Store;
+
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "no code of ours makes an old database")]
+    fn a_database_that_is_too_old_comes_with_a_command_that_helps() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        drop(Store::open(&dir).unwrap());
+        let database = rusqlite::Connection::open(dir.database()).unwrap();
+        database.pragma_update(None, "user_version", 8).unwrap();
+        database.close().unwrap();
+
+        let error = Store::open(&dir).unwrap_err();
+        let path = dir.database().display().to_string();
+        let message =
+            format!("the database {path} has schema 8, which this program can no longer bring up to date");
+        assert_eq!(error.to_string(), message);
+        let hint = of(&error);
+        let command = format!("mv {path} {path}.old");
+        assert_eq!(hint, format!("move the file away and start with a new one: `{command}`"));
+        assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success());
+        Store::open(&dir).unwrap();
+    }
+}
