@@ -2,7 +2,7 @@ use remora_core::fact::{Fact, FactKind, FactSource};
 use remora_core::ids::ProjectId;
 use remora_core::privacy::Clean;
 use remora_core::time::Time;
-use remora_store::import::{Fate, ImportedFact, ImportedRecord, derived_uuid};
+use remora_store::import::{ImportOutcome, ImportedFact, ImportedRecord, derived_uuid};
 use remora_store::{NewFact, Store, locate};
 
 use crate::support::World;
@@ -50,7 +50,7 @@ fn an_imported_fact_that_contradicts_is_a_conflict_even_if_it_was_confirmed_else
         confirmed_at: Some(Time(30)),
     };
     let fates = store.import_records(&[ImportedRecord::Fact(imported)]).unwrap();
-    assert_eq!(fates, [Fate::Imported]);
+    assert_eq!(fates, [ImportOutcome::Imported]);
     assert_eq!(conflicts(&store, app), ["spaces"]);
     assert_eq!(store.facts_in_conflict(Some(app)).unwrap(), 1);
 }
