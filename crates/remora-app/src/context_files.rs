@@ -165,8 +165,12 @@ fn root(store: &Store, whose: &Whose) -> Result<PathBuf, ContextFilesError> {
         Whose::All => return Err(AppError::NeedsOneProject.into()),
         Whose::Directory(directory) => directory.clone(),
         Whose::Project(name) => match project_named(store, name) {
+            Ok(project) if project.name == *name || project.id.to_string() == *name => {
+                PathBuf::from(project.root)
+            }
+            // A directory of a project may be a worktree with files of its own.
+            Ok(_) | Err(AppError::UnknownProject(_)) if Path::new(name).is_dir() => PathBuf::from(name),
             Ok(project) => PathBuf::from(project.root),
-            Err(AppError::UnknownProject(_)) if Path::new(name).is_dir() => PathBuf::from(name),
             Err(error) => return Err(error.into()),
         },
     };
