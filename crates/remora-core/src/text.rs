@@ -118,6 +118,9 @@ fn is_colour(rest: &str) -> bool {
 
 /// One line of at most `limit` characters, for display.
 pub fn one_line(text: &str, limit: usize) -> String {
+    if let Some(line) = plain_line(text, limit) {
+        return line;
+    }
     let mut line = String::new();
     let mut length = 0;
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
@@ -135,6 +138,19 @@ pub fn one_line(text: &str, limit: usize) -> String {
         }
     }
     line
+}
+
+/// The result of [`one_line`] for most texts, which are ASCII in one line. A session start shows dozens of them.
+fn plain_line(text: &str, limit: usize) -> Option<String> {
+    let beginning = text.get(..=limit).unwrap_or(text);
+    let is_plain = beginning.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if !is_plain || beginning.contains("  ") || beginning.starts_with(' ') || beginning.ends_with(' ') {
+        return None;
+    }
+    if beginning.len() <= limit {
+        return Some(text.to_owned());
+    }
+    Some(format!("{}…", beginning[..limit.saturating_sub(1)].trim_end()))
 }
 
 fn without_gap_marks(text: &str) -> String {
@@ -159,6 +175,31 @@ mod tests {
         );
         assert_eq!(visible("می\u{200c}خواهم 👩\u{200d}💻 a\u{200d}b"), "می\u{200c}خواهم 👩\u{200d}💻 ab");
         assert!(matches!(visible("plain\ttext\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_line_is_the_same_whichever_way_it_is_made() {
+        let slowly = |text: &str, limit: usize| one_line(&format!("\t{text}"), limit);
+        for text in [
+            "",
+            " ",
+            "a",
+            "ab cd",
+            "ab  cd",
+            " ab",
+            "ab ",
+            "ab cd ",
+            "ab\ncd",
+            "ab cdé",
+            "é",
+            "ab c é",
+            "ab\u{7f}cd",
+            "a b c d e f",
+        ] {
+            for limit in 0..=12 {
+                assert_eq!(one_line(text, limit), slowly(text, limit), "{text:?} {limit}");
+            }
+        }
     }
 
     #[test]

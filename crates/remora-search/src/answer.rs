@@ -1,12 +1,13 @@
 //! Turns ranked documents into a page of hits: every record once, with the reasons for its place.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::DocumentId;
 use remora_core::text::one_line;
 use remora_store::search::{DocumentRow, Outline};
 use remora_store::{Store, StoreError};
+use rustc_hash::FxHashMap;
 
 use crate::closeness::Closeness;
 use crate::collapse::{self, Folded};
@@ -27,7 +28,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) question: &'a Question,
     pub(crate) weighed: &'a [Weighed],
     pub(crate) candidates: Vec<Candidate>,
-    pub(crate) outlines: HashMap<DocumentId, Outline>,
+    pub(crate) outlines: FxHashMap<DocumentId, Outline>,
     pub(crate) closeness: Closeness,
     /// Whether cosines of documents in other languages are meaningless.
     pub(crate) only_english: bool,
@@ -70,7 +71,7 @@ pub(crate) fn by_date(
         documents = lexical::without_records(store, unwanted, &query.filters, documents)?;
     }
     let mut ranking = ranked_by_date(store, &documents)?;
-    let folded = if query.one_a_turn { collapse::one_a_turn(&mut ranking) } else { Folded::new() };
+    let folded = if query.one_a_turn { collapse::one_a_turn(&mut ranking) } else { Folded::default() };
     let found: Vec<Outline> = ranking.iter().map(|ranked| ranked.outline).collect();
     let page: Vec<DocumentId> =
         found.iter().skip(query.offset).take(query.limit).map(|outline| outline.id).collect();
@@ -96,7 +97,7 @@ pub(crate) fn by_date(
 
 /// The outlines of these documents, in the same order.
 fn ranked_by_date(store: &Store, documents: &[DocumentId]) -> Result<Vec<Ranked>, StoreError> {
-    let outlines: HashMap<DocumentId, Outline> =
+    let outlines: FxHashMap<DocumentId, Outline> =
         store.outlines(documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
     let known = documents.iter().filter_map(|id| outlines.get(id));
     let ranked =
@@ -118,7 +119,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
         top_up(store, query, &mut ranking, wanted)?;
     }
     let every = ranking.clone();
-    let folded = if query.one_a_turn { collapse::one_a_turn(&mut ranking) } else { Folded::new() };
+    let folded = if query.one_a_turn { collapse::one_a_turn(&mut ranking) } else { Folded::default() };
     if query.narrows && query.filters.is_narrow() {
         let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
         let pass: HashSet<DocumentId> = store.passing(&documents, &query.filters)?.into_iter().collect();
@@ -174,9 +175,9 @@ fn unfolded(
 fn one_a_record(
     query: &SearchQuery,
     candidates: Vec<Candidate>,
-    outlines: &HashMap<DocumentId, Outline>,
+    outlines: &FxHashMap<DocumentId, Outline>,
 ) -> Vec<Ranked> {
-    let mut best: HashMap<RecordId, Ranked> = HashMap::new();
+    let mut best: FxHashMap<RecordId, Ranked> = FxHashMap::default();
     for mut candidate in candidates {
         let Some(outline) = outlines.get(&candidate.document) else { continue };
         let recency = RECENCY * (-age_in_days(query, outline) / RECENT_DAYS).exp2();
@@ -269,10 +270,10 @@ fn hits(
     let Asked { question, weighed, closeness, .. } = asked;
     let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
     let rows = store.documents(&documents)?;
-    let by_id: HashMap<DocumentId, &Ranked> =
+    let by_id: FxHashMap<DocumentId, &Ranked> =
         ranking.iter().map(|ranked| (ranked.outline.id, ranked)).collect();
     let mut shown = Vec::with_capacity(rows.len());
-    let mut turns = HashMap::new();
+    let mut turns = FxHashMap::default();
     for row in &rows {
         let Some(ranked) = by_id.get(&row.id) else { continue };
         let own = matched(&[&row.title, &row.body], weighed, &question.pieces);
@@ -313,7 +314,7 @@ fn hits(
 
 /// Raises the score of a turn's best observation to that of the turn. It stands before the turn and fits as well: its
 /// words are the observer's, while the turn has the user's own.
-fn speak_for_turns(ranking: &[Ranked], turns: &HashMap<RecordId, f64>, shown: &mut [Shown]) {
+fn speak_for_turns(ranking: &[Ranked], turns: &FxHashMap<RecordId, f64>, shown: &mut [Shown]) {
     for turn in ranking.iter().filter(|ranked| ranked.outline.record.kind == RecordKind::Turn) {
         let of_turn = ranking.iter().find(|ranked| is_of_turn(&ranked.outline, &turn.outline));
         let score = turns.get(&turn.outline.record);
@@ -378,7 +379,7 @@ mod tests {
     /// The order of records with these figures, as indexes into `found`. Of two equal ones, the later comes first.
     fn order(found: &[Found]) -> Vec<i64> {
         let query = SearchQuery { now: NOW, ..SearchQuery::new(ProjectScope::All, "question") };
-        let mut outlines = HashMap::new();
+        let mut outlines = FxHashMap::default();
         let mut candidates = Vec::new();
         for (number, found) in (0..).zip(found) {
             let outline = Outline {

@@ -1,11 +1,12 @@
 //! Merges hits that belong together or say the same.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::SessionId;
 use remora_core::prose::fnv1a;
 use remora_store::search::Outline;
+use rustc_hash::FxHashMap;
 
 use crate::answer::{Ranked, Shown, may_speak};
 use crate::fusion::Candidate;
@@ -21,7 +22,7 @@ const MOST_BYTES: usize = 2 << 10;
 /// its place.
 pub(crate) fn turns_below_observations(ranking: &mut Vec<Ranked>) {
     let key = |outline: &Outline| (outline.session, outline.prompt_number);
-    let mut made_of: HashMap<_, Vec<usize>> = HashMap::new();
+    let mut made_of: FxHashMap<_, Vec<usize>> = FxHashMap::default();
     for (at, ranked) in ranking.iter().enumerate().filter(|(_, ranked)| may_speak(&ranked.outline)) {
         made_of.entry(key(&ranked.outline)).or_default().push(at);
     }
@@ -45,18 +46,18 @@ pub(crate) fn turns_below_observations(ranking: &mut Vec<Ranked>) {
 }
 
 /// The records folded into each record.
-pub(crate) type Folded = HashMap<RecordId, Vec<RecordId>>;
+pub(crate) type Folded = FxHashMap<RecordId, Vec<RecordId>>;
 
 /// Keeps one record of each turn: its best observation, or the best-ranked record if it has none. The turn and its
 /// summary are folded into it. It takes the place of the first of them. Further observations of the turn stay.
 pub(crate) fn one_a_turn(ranking: &mut Vec<Ranked>) -> Folded {
-    let mut groups: HashMap<(SessionId, i64), Vec<usize>> = HashMap::new();
+    let mut groups: FxHashMap<(SessionId, i64), Vec<usize>> = FxHashMap::default();
     for (at, found) in ranking.iter().enumerate() {
         if let Some(turn) = turn_of(&found.outline) {
             groups.entry(turn).or_default().push(at);
         }
     }
-    let mut folded = Folded::new();
+    let mut folded = Folded::default();
     let mut moves = Vec::new();
     let mut gone = HashSet::new();
     for members in groups.into_values().filter(|members| members.len() > 1) {
@@ -94,13 +95,13 @@ fn turn_of(outline: &Outline) -> Option<(SessionId, i64)> {
 /// Folds duplicates into the best of them. Returns the hits removed.
 pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> Vec<RecordId> {
     let mut gone = Vec::new();
-    let mut kept: Vec<(Shown, Vec<u64>)> = Vec::with_capacity(hits.len());
+    let mut kept: Vec<(Shown, Words)> = Vec::with_capacity(hits.len());
     for shown in hits.drain(..) {
-        let own = words(&shown.text);
+        let own = Words::of(&shown.text);
         let same = kept.iter_mut().find(|(other, others)| {
             other.hit.kind == shown.hit.kind
                 && other.hit.project_id == shown.hit.project_id
-                && are_same(others, &own)
+                && others.are_same(&own)
         });
         match same {
             Some((other, _)) => {
@@ -125,34 +126,50 @@ pub(crate) fn superseded(hits: &mut Vec<Shown>) -> Vec<RecordId> {
     hits.extract_if(.., is_replaced).map(|shown| shown.hit.id).collect()
 }
 
-/// Hashes of the distinct words at the beginning of a text, sorted.
-fn words(text: &str) -> Vec<u64> {
-    let beginning = remora_core::text::prefix(text, MOST_BYTES);
-    let spans = spans(beginning);
-    let mut words: Vec<u64> = spans.map(|(start, end)| hash(&beginning.as_bytes()[start..end])).collect();
-    words.sort_unstable();
-    words.dedup();
-    words
+/// The distinct words at the beginning of a text.
+struct Words {
+    /// Hashes, sorted.
+    hashes: Vec<u64>,
+    /// One of 128 bits for each word. If a bit is missing in another text, so is the word.
+    bits: u128,
+}
+
+impl Words {
+    fn of(text: &str) -> Self {
+        let beginning = remora_core::text::prefix(text, MOST_BYTES);
+        let spans = spans(beginning);
+        let mut hashes: Vec<u64> =
+            spans.map(|(start, end)| hash(&beginning.as_bytes()[start..end])).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        let bits = hashes.iter().fold(0, |bits, hash| bits | 1 << (hash % 128));
+        Self { hashes, bits }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "words of a text")]
+    fn are_same(&self, other: &Self) -> bool {
+        let (shorter, longer) =
+            if self.hashes.len() < other.hashes.len() { (self, other) } else { (other, self) };
+        let (least, most) = (shorter.hashes.len(), longer.hashes.len());
+        if least < LEAST_WORDS || (least as f64) < SAME * most as f64 {
+            return false;
+        }
+        let is_enough = |shared: usize| shared as f64 >= SAME * (least + most - shared) as f64;
+        // Most texts differ in so many bits that no word needs to be compared.
+        if !is_enough(least - (shorter.bits & !longer.bits).count_ones() as usize) {
+            return false;
+        }
+        let mut may_share = least;
+        for word in &shorter.hashes {
+            may_share -= usize::from(longer.hashes.binary_search(word).is_err());
+            if !is_enough(may_share) {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 fn hash(word: &[u8]) -> u64 {
     fnv1a(word.iter().map(u8::to_ascii_lowercase))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "words of a text")]
-fn are_same(a: &[u64], b: &[u64]) -> bool {
-    let (shorter, longer) = if a.len() < b.len() { (a, b) } else { (b, a) };
-    if shorter.len() < LEAST_WORDS || (shorter.len() as f64) < SAME * longer.len() as f64 {
-        return false;
-    }
-    let is_enough = |shared: usize| shared as f64 >= SAME * (a.len() + b.len() - shared) as f64;
-    // Most texts differ after a few words.
-    let mut may_share = shorter.len();
-    for word in shorter {
-        may_share -= usize::from(longer.binary_search(word).is_err());
-        if !is_enough(may_share) {
-            return false;
-        }
-    }
-    true
 }

@@ -1,12 +1,13 @@
 //! Plans a search: which arms run, and how their results are combined.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use remora_core::ids::DocumentId;
 use remora_store::search::{Filters, Outline};
 use remora_store::{Store, StoreError};
+use rustc_hash::FxHashMap;
 
 use crate::answer::{self, Answer};
 use crate::closeness::Closeness;
@@ -123,7 +124,7 @@ impl Searcher {
         };
         let mut candidates = gather(&words, &meaning);
         let documents: Vec<DocumentId> = candidates.iter().map(|candidate| candidate.document).collect();
-        let outlines: HashMap<DocumentId, Outline> =
+        let outlines: FxHashMap<DocumentId, Outline> =
             store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
         for candidate in &mut candidates {
             let outline = outlines.get(&candidate.document);
@@ -293,7 +294,7 @@ impl Look<'_> {
 }
 
 fn gather(words: &Lexical, meaning: &Meaning) -> Vec<Candidate> {
-    let mut all: HashMap<DocumentId, Candidate> = HashMap::new();
+    let mut all: FxHashMap<DocumentId, Candidate> = FxHashMap::default();
     for (rank, found) in (1..).zip(&words.found) {
         let candidate = all.entry(found.document).or_insert_with(|| Candidate::new(found.document));
         (candidate.lexical, candidate.lexical_rank) = (Some(found.score), Some(rank));
