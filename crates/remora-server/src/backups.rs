@@ -81,7 +81,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
 /// replaced.
 async fn rescue(shared: &Shared, opened: Files) {
     let now = Files::of(&shared.dir);
-    let (what, saved) = if now.database != opened.database {
+    let (what, saved) = if now.database.is_none() || now.database != opened.database {
         let save = |store: &mut Store| remora_store::backup::make_from(store, Time::now());
         ("the database", shared.writer.call(save).await.map(drop))
     } else if now.log.is_none() {

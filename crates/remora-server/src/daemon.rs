@@ -79,12 +79,19 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         let (searcher, searching) = StoreThread::start(dir.clone(), "searcher").map_err(failed)?;
         let owner = format!("daemon-{}", std::process::id());
         let mine = owner.clone();
-        writer
-            .call(move |store| {
-                store.allow_long_wal()?;
-                store.reclaim(&mine, Time::now())
-            })
-            .await?;
+        let reclaim = move |store: &mut Store| {
+            store.allow_long_wal()?;
+            store.reclaim(&mine, Time::now())
+        };
+        match writer.call(reclaim).await {
+            Ok(_) => {}
+            // It was damaged after the check above. The next start restores it.
+            Err(StoreError::Damaged { .. }) => {
+                log::info(dir, "daemon", End::Damaged.reason());
+                return Ok(End::Damaged);
+            }
+            Err(error) => return Err(error),
+        }
         let shared =
             Arc::new(Shared::new(Arc::clone(&hold), dir, Threads { writer, reader, searcher }, load));
         let (stopping, stop) = watch::channel(false);

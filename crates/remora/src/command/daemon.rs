@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use remora_client::control::{self, Message};
 use remora_client::{launch, presence};
 use remora_server::daemon::{self, End};
-use remora_store::{DataDir, log};
+use remora_store::{DataDir, log, problems};
 use serde_json::json;
 
 use crate::app::{self, App};
@@ -67,7 +67,9 @@ fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     }
     let run = || {
         let dir = app.dir.clone();
-        daemon::run(&app.dir, Box::new(move || app::settings(&dir).0))
+        let ran = daemon::run(&app.dir, Box::new(move || app::settings(&dir).0));
+        // In the background, nobody sees stderr.
+        ran.inspect_err(|error| problems::report(Some(&app.dir), &format!("daemon: {error}")))
     };
     let mut began = Instant::now();
     let mut end = run()?;

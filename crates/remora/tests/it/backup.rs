@@ -209,6 +209,27 @@ fn a_database_emptied_under_a_running_daemon_is_restored() {
     assert!(found.to_string().contains("harbour?"), "{found}");
 }
 
+/// The daemon says that it has started before it opens the database, so whatever happens in between must end well, too.
+#[test]
+fn a_database_emptied_while_the_daemon_starts_is_restored() {
+    for pause in [0, 1, 2, 4, 8, 16, 32] {
+        let background = Background::new();
+        let world = &background.world;
+        world.observe();
+        world.text(&["backup"]);
+        let mut daemon =
+            background.command(&["daemon", "run"]).stderr(std::process::Stdio::null()).spawn().unwrap();
+        background.wait_quietly("a started daemon", || world.data().join("daemon.json").exists());
+        std::thread::sleep(std::time::Duration::from_millis(pause));
+        OpenOptions::new().write(true).open(world.database()).unwrap().set_len(0).unwrap();
+        world.hook(&world.prompt("later", "What about the harbour?"));
+        background.wait_quietly("a restored database", || world.remora(&["verify"]).status.success());
+        world.assert_memory_is_there();
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
+    }
+}
+
 #[test]
 fn a_running_daemon_is_stopped_for_a_restore_and_started_again() {
     let background = Background::new();
