@@ -73,7 +73,7 @@ impl Searcher {
         // The arms then search without the filters, which choose among the results afterwards.
         let unfiltered = query.narrows.then(|| Filters::new(query.filters.scope));
         let filters = unfiltered.as_ref().unwrap_or(&query.filters);
-        let pool = ((query.offset + query.limit) * 4).clamp(POOL, LARGEST_POOL);
+        let pool = ((query.offset + query.limit) * 3).clamp(POOL, LARGEST_POOL);
         let wants_meaning = query.mode != Mode::Text;
         let wants_words = query.mode != Mode::Semantic;
         let mut kept = self.kept();

@@ -6,7 +6,7 @@
 pub struct Normal {
     text: String,
     /// One bit for the first two letters of each word, see [`beginning`].
-    beginnings: u128,
+    beginnings: [u64; 2],
     /// Whether there are words of a script without spaces.
     has_unspaced: bool,
 }
@@ -40,7 +40,11 @@ impl Normal {
         }
         end(&mut word, &mut out);
         let words = out.as_bytes().windows(3).filter(|bytes| bytes[0] == b' ');
-        let beginnings = words.fold(0, |bits, bytes| bits | beginning(bytes[1], bytes[2]));
+        let mut beginnings = [0; 2];
+        for bytes in words {
+            let (half, bit) = beginning(bytes[1], bytes[2]);
+            beginnings[half] |= 1 << bit;
+        }
         let has_unspaced = !out.is_ascii() && out.chars().any(is_unspaced);
         Self { text: out, beginnings, has_unspaced }
     }
@@ -50,12 +54,23 @@ impl Normal {
     pub fn has(&self, phrases: &[&str]) -> bool {
         // Hooks check hundreds of sentences against hundreds of phrases, so most phrases are ruled out by their first
         // two letters.
-        phrases.iter().any(|phrase| {
-            if !phrase.as_bytes().first().is_some_and(u8::is_ascii) && phrase.starts_with(is_unspaced) {
-                return self.has_unspaced && self.text.contains(phrase);
-            }
-            self.may_have(phrase) && self.places(phrase).any(|at| self.matches(at, phrase))
+        phrases.iter().any(|phrase| match *phrase.as_bytes() {
+            [first, second, ..] if first.is_ascii() && second != b'*' && !self.begins(first, second) => false,
+            _ => self.contains(phrase),
         })
+    }
+
+    fn contains(&self, phrase: &str) -> bool {
+        if phrase.starts_with(is_unspaced) {
+            return self.has_unspaced && self.text.contains(phrase);
+        }
+        self.may_have(phrase) && self.places(phrase).any(|at| self.matches(at, phrase))
+    }
+
+    /// Whether a word may begin with these letters.
+    fn begins(&self, first: u8, second: u8) -> bool {
+        let (half, bit) = beginning(first, second);
+        self.beginnings[half] >> bit & 1 == 1
     }
 
     /// Whether the sentence starts with one of these phrases.
@@ -75,8 +90,8 @@ impl Normal {
         match *phrase.as_bytes() {
             [] => false,
             [_, b'*', ..] => true,
-            [only] => self.beginnings & beginning(only, b' ') != 0,
-            [first, second, ..] => self.beginnings & beginning(first, second) != 0,
+            [only] => self.begins(only, b' '),
+            [first, second, ..] => self.begins(first, second),
         }
     }
 
@@ -106,9 +121,10 @@ impl Normal {
     }
 }
 
-/// One of 128 bits for the first two bytes of a word.
-fn beginning(first: u8, second: u8) -> u128 {
-    1 << ((u32::from(first) * 31 + u32::from(second)) % 128)
+/// One of 128 bits for the first two bytes of a word: which half, and which bit of it.
+fn beginning(first: u8, second: u8) -> (usize, u32) {
+    let place = first.wrapping_mul(31).wrapping_add(second) % 128;
+    (usize::from(place / 64), u32::from(place % 64))
 }
 
 /// Scripts without spaces between words have no whole words to match.
