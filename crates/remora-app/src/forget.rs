@@ -75,7 +75,7 @@ impl Matching {
         }
     }
 
-    /// Whether there is no condition. A project or a threshold alone is none.
+    /// Whether there is no condition. A project or a threshold alone does not count.
     fn is_empty(&self) -> bool {
         let Self { whose: _, topic, threshold: _, file, session, from, until, everything } = self;
         !everything && [topic, file, session, from, until].into_iter().all(Option::is_none)

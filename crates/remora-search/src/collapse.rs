@@ -155,7 +155,7 @@ impl Words {
             return false;
         }
         let is_enough = |shared: usize| shared as f64 >= SAME * (least + most - shared) as f64;
-        // Most texts differ in so many bits that no word needs to be compared.
+        // Usually enough bits differ that no word needs to be compared.
         if !is_enough(least - (shorter.bits & !longer.bits).count_ones() as usize) {
             return false;
         }
