@@ -7,6 +7,7 @@
 mod about_file;
 mod files;
 mod frame;
+mod lines;
 mod noted;
 mod recalled;
 mod since;
@@ -16,12 +17,14 @@ mod valuable;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::ops::AddAssign;
 
 use crate::document::{RecordId, RecordKind};
 use crate::feedback::Feedback;
 use crate::memory::ObservationType;
 use crate::time::Time;
 use crate::wrong::CalledWrong;
+use lines::Lines;
 
 pub use about_file::{AboutFile, LONGEST_NOTE, about_file};
 pub use files::{folder_section, project_section};
@@ -158,13 +161,36 @@ pub struct Context {
 
 /// Estimated tokens of a text.
 pub fn tokens(text: &str) -> u64 {
-    // Every line of a start is counted, so only characters that may be unspaced are decoded.
-    const FIRST_LEAD: u8 = 0xE0;
-    let leads = text.bytes().enumerate().filter(|(_, byte)| *byte >= FIRST_LEAD);
-    let begins_unspaced = |at: usize| text[at..].starts_with(crate::text::is_unspaced);
-    let unspaced = leads.filter(|(at, _)| begins_unspaced(*at)).count();
-    let spaced = text.chars().count() - unspaced;
-    (spaced.div_ceil(4) + unspaced) as u64
+    Length::of(text).tokens()
+}
+
+/// The characters of a text, from which its tokens are estimated.
+#[derive(Debug, Clone, Copy, Default)]
+struct Length {
+    spaced: usize,
+    unspaced: usize,
+}
+
+impl Length {
+    fn of(text: &str) -> Self {
+        // Every line of a start is counted, and most have no character that may be unspaced. Counting bytes is fast.
+        const FIRST_LEAD: u8 = 0xE0;
+        let may_be_unspaced = text.bytes().filter(|byte| *byte >= FIRST_LEAD).count() > 0;
+        let is_unspaced = |c: &char| crate::text::is_unspaced(*c);
+        let unspaced = if may_be_unspaced { text.chars().filter(is_unspaced).count() } else { 0 };
+        Self { spaced: text.chars().count() - unspaced, unspaced }
+    }
+
+    fn tokens(self) -> u64 {
+        (self.spaced.div_ceil(4) + self.unspaced) as u64
+    }
+}
+
+impl AddAssign for Length {
+    fn add_assign(&mut self, other: Self) {
+        self.spaced += other.spaced;
+        self.unspaced += other.unspaced;
+    }
 }
 
 /// One line of at most `most` tokens, made safe by [`safe`]. A cut line ends in `…`, which is counted.
@@ -265,27 +291,20 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
 /// Renders the user's own words apart from the rest, because an agent should follow them.
 fn laid_down(words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
     const OPENING: &str = "What the user laid down for this project, in their own words:";
-    let (list, shown) = list(words, budget.saturating_sub(tokens(OPENING) + 20));
+    let (list, shown) = list("", words, budget.saturating_sub(tokens(OPENING) + 20));
     if shown.is_empty() { (list, shown) } else { (frame::own_words(OPENING, &list) + "\n", shown) }
 }
 
 fn facts(facts: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
-    const HEADING: &str = "\n## Standing facts\n";
-    let (list, shown) = list(facts, budget.saturating_sub(tokens(HEADING)));
-    if shown.is_empty() { (list, shown) } else { (format!("{HEADING}{list}"), shown) }
+    list("\n## Standing facts\n", facts, budget)
 }
 
 /// A line for each text that fits.
-fn list(words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
-    let (mut list, mut shown) = (String::new(), Vec::new());
-    for said in words {
-        let line = format!("- {}\n", safe(&said.line(), LONGEST_FACT));
-        if tokens(&list) + tokens(&line) <= budget {
-            list.push_str(&line);
-            shown.push(said.id);
-        }
-    }
-    (list, shown)
+fn list(heading: &'static str, words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
+    let mut lines = Lines::new(heading, budget);
+    let fits = |said: &&LaidDown| lines.add(&format!("- {}\n", safe(&said.line(), LONGEST_FACT)));
+    let shown = words.iter().filter(fits).map(|said| said.id).collect();
+    (lines.into_text(), shown)
 }
 
 fn how_to_ask(more: More<'_>) -> String {
@@ -303,20 +322,6 @@ fn how_to_ask(more: More<'_>) -> String {
                 .to_owned()
         }
     }
-}
-
-/// A heading with as many lines as fit, and the ids of their records; empty if no line does.
-fn part(heading: &str, lines: impl Iterator<Item = (i64, String)>, budget: u64) -> (String, Vec<i64>) {
-    let mut text = heading.to_owned();
-    let mut shown = Vec::new();
-    for (id, line) in lines {
-        if tokens(&text) + tokens(&line) > budget {
-            break;
-        }
-        text.push_str(&line);
-        shown.push(id);
-    }
-    if shown.is_empty() { (String::new(), shown) } else { (text, shown) }
 }
 
 /// `Dec 14, 2025`, in local time.

@@ -1,7 +1,7 @@
 //! The user's own notes, each as an excerpt.
 
 use super::frame::safe;
-use super::tokens;
+use super::lines::Lines;
 
 const HEADING: &str = "\n## Notes\n";
 const LONGEST_TITLE: usize = 80;
@@ -24,16 +24,9 @@ pub struct Noted {
 
 /// Renders as many whole notes as fit, and returns their indexes.
 pub(super) fn render(notes: &[Noted], budget: u64) -> (String, Vec<usize>) {
-    let mut text = HEADING.to_owned();
-    let mut shown = Vec::new();
-    for (number, note) in notes.iter().enumerate() {
-        let line = line(note);
-        if tokens(&text) + tokens(&line) <= budget {
-            text.push_str(&line);
-            shown.push(number);
-        }
-    }
-    if shown.is_empty() { (String::new(), shown) } else { (text, shown) }
+    let mut lines = Lines::new(HEADING, budget);
+    let shown = (0..notes.len()).filter(|number| lines.add(&line(&notes[*number]))).collect();
+    (lines.into_text(), shown)
 }
 
 fn line(note: &Noted) -> String {

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::frame::safe;
-use super::{Material, PastSummary, day, part, tokens};
+use super::lines::Lines;
+use super::{Material, PastSummary, day, tokens};
 use crate::prose::{fingerprint, split};
 
 const HEADING: &str = "\n## Where things stand\n";
@@ -29,42 +30,31 @@ pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -
         sessions.extend(material.summaries.first());
     }
     let (last, earlier) = sessions.split_at(sessions.len().min(IN_FULL));
-    let mut text = HEADING.to_owned();
+    let mut text = Lines::new(HEADING, limit);
     let mut shown = Vec::new();
-    let add = |line: &str, text: &mut String| {
-        let fits = tokens(text) + tokens(line) <= limit;
-        if fits {
-            text.push_str(line);
-        }
-        fits
-    };
     let uncommitted = uncommitted(&material.uncommitted);
     if !uncommitted.is_empty() {
-        add(&uncommitted, &mut text);
+        text.add(&uncommitted);
     }
     for session in last {
         let mut lines = lines(session);
         let Some(first) = lines.next() else { continue };
-        if !add(&format!("Session of {}:\n{first}", day(session.at)), &mut text) {
+        if !text.add(&format!("Session of {}:\n{first}", day(session.at))) {
             break;
         }
         shown.push(session.id);
         said.extend(fingerprints(&first));
         for line in lines {
-            if add(&line, &mut text) {
+            if text.add(&line) {
                 said.extend(fingerprints(&line));
             }
         }
     }
-    if text == HEADING {
-        text.clear();
-    }
-    let left = limit.saturating_sub(tokens(&text));
-    let earlier = earlier.iter().map(|session| (session.id, in_short(session)));
-    let (earlier, more) = part(EARLIER, earlier, left);
-    text.push_str(&earlier);
-    shown.extend(more);
-    (text, shown)
+    let text = text.into_text();
+    let mut more = Lines::new(EARLIER, limit.saturating_sub(tokens(&text)));
+    let fitting = earlier.iter().take_while(|session| more.add(&in_short(session)));
+    shown.extend(fitting.map(|session| session.id));
+    (text + &more.into_text(), shown)
 }
 
 fn lines(session: &PastSummary) -> impl Iterator<Item = String> {
