@@ -5,6 +5,7 @@ use remora_core::event::Body;
 use remora_core::feedback::{self, Feedback, Verdict};
 use remora_core::ids::ObservationId;
 use remora_core::time::Time;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,9 +25,12 @@ pub(crate) use feedback_columns;
 pub(crate) const COLUMNS: &str = feedback_columns!();
 
 pub(crate) fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Feedback> {
+    if row.get_ref(first)? == ValueRef::Null {
+        return Ok(Feedback::default());
+    }
     let count = |column| {
-        let count: Option<i64> = row.get(first + column)?;
-        Ok::<_, rusqlite::Error>(u32::try_from(count.unwrap_or_default()).unwrap_or(u32::MAX))
+        let count: i64 = row.get(first + column)?;
+        Ok::<_, rusqlite::Error>(u32::try_from(count).unwrap_or(u32::MAX))
     };
     Ok(Feedback {
         injected: count(0)?,

@@ -5,8 +5,10 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Normal {
     text: String,
+    /// The position of the blank before each word.
+    starts: Vec<usize>,
     /// One bit for the first two letters of each word, see [`beginning`].
-    beginnings: [u64; 2],
+    beginnings: [u64; 4],
     /// Whether there are words of a script without spaces.
     has_unspaced: bool,
 }
@@ -39,14 +41,15 @@ impl Normal {
             }
         }
         end(&mut word, &mut out);
-        let words = out.as_bytes().windows(3).filter(|bytes| bytes[0] == b' ');
-        let mut beginnings = [0; 2];
-        for bytes in words {
-            let (half, bit) = beginning(bytes[1], bytes[2]);
-            beginnings[half] |= 1 << bit;
+        let mut starts = Vec::with_capacity(32);
+        let mut beginnings = [0; 4];
+        for (at, bytes) in out.as_bytes().windows(3).enumerate().filter(|(_, bytes)| bytes[0] == b' ') {
+            starts.push(at);
+            let (part, bit) = beginning(bytes[1], bytes[2]);
+            beginnings[part] |= 1 << bit;
         }
         let has_unspaced = !out.is_ascii() && out.chars().any(is_unspaced);
-        Self { text: out, beginnings, has_unspaced }
+        Self { text: out, starts, beginnings, has_unspaced }
     }
 
     /// Whether one of these phrases occurs, as whole words. A phrase that ends with `*` matches any ending of its
@@ -69,8 +72,8 @@ impl Normal {
 
     /// Whether a word may begin with these letters.
     fn begins(&self, first: u8, second: u8) -> bool {
-        let (half, bit) = beginning(first, second);
-        self.beginnings[half] >> bit & 1 == 1
+        let (part, bit) = beginning(first, second);
+        self.beginnings[part] >> bit & 1 == 1
     }
 
     /// Whether the sentence starts with one of these phrases.
@@ -98,8 +101,7 @@ impl Normal {
     /// Positions of the blanks before words with the same first letter.
     fn places(&self, phrase: &str) -> impl Iterator<Item = usize> {
         let first = phrase.bytes().next().unwrap_or_default();
-        let pairs = self.text.as_bytes().windows(2).enumerate();
-        pairs.filter(move |(_, pair)| pair[0] == b' ' && pair[1] == first).map(|(at, _)| at)
+        self.starts.iter().copied().filter(move |at| self.text.as_bytes()[at + 1] == first)
     }
 
     /// The words, without punctuation.
@@ -121,9 +123,9 @@ impl Normal {
     }
 }
 
-/// One of 128 bits for the first two bytes of a word: which half, and which bit of it.
+/// One of 256 bits for the first two bytes of a word: which part, and which bit of it.
 fn beginning(first: u8, second: u8) -> (usize, u32) {
-    let place = first.wrapping_mul(31).wrapping_add(second) % 128;
+    let place = first.wrapping_mul(31).wrapping_add(second);
     (usize::from(place / 64), u32::from(place % 64))
 }
 

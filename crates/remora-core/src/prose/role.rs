@@ -64,7 +64,7 @@ pub(super) fn role(sentence: &str) -> Role {
     let ends = |mark: &[char]| sentence.trim_end_matches(['*', '`', '"', ')']).ends_with(mark);
     if normal.has(words::OFFER) || normal.starts(words::IMAGINED) || ends(&['?', '？']) {
         Role::Offer
-    } else if normal.count() <= 6 && normal.starts(words::COURTESY) {
+    } else if normal.starts(words::COURTESY) && normal.count() <= 6 {
         Role::Courtesy
     } else if ends(&[':', '：']) && normal.starts(words::HERE) {
         Role::Lead

@@ -68,14 +68,16 @@ fn is_abbreviation(text: &str) -> bool {
 }
 
 fn says_something(sentence: &str) -> bool {
-    let letters = sentence.chars().filter(|c| c.is_alphanumeric()).count();
-    let is_unspaced = sentence.contains(is_unspaced);
-    let is_short = if is_unspaced {
-        letters <= LEAD_IN_LETTERS
+    let has_letters = sentence.chars().filter(|c| c.is_alphanumeric()).nth(2).is_some();
+    has_letters && !(sentence.ends_with([':', '：']) && is_short(sentence))
+}
+
+fn is_short(sentence: &str) -> bool {
+    if sentence.contains(is_unspaced) {
+        sentence.chars().filter(|c| c.is_alphanumeric()).count() <= LEAD_IN_LETTERS
     } else {
         sentence.split_whitespace().count() <= LEAD_IN_WORDS
-    };
-    letters > 2 && !(sentence.ends_with([':', '：']) && is_short)
+    }
 }
 
 #[cfg(test)]
