@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// Time limit for a hook, counted from the last byte of its input. Debug builds are several times slower and get
 /// more.
-pub const HOOK_LIMIT: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 200 });
+pub const HOOK_LIMIT: Duration = Duration::from_millis(HOOK_LIMIT_MS as u64);
+pub(crate) const HOOK_LIMIT_MS: u16 = if cfg!(debug_assertions) { 1_000 } else { 200 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]

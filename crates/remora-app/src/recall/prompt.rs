@@ -15,7 +15,7 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::privacy;
 use remora_core::settings::{Memory, Settings};
 use remora_core::text::is_unspaced;
-use remora_core::time::{HOOK_LIMIT, Time};
+use remora_core::time::Time;
 use remora_search::{Mode, SearchQuery, Searcher, Snippets};
 use remora_store::retrievals::{Item, Moment};
 use remora_store::{Store, StoreError};
@@ -57,7 +57,7 @@ pub struct Limits {
 
 impl Limits {
     pub fn of(memory: &Memory) -> Self {
-        let all = Duration::from_millis(memory.auto_retrieve_ms.into()).min(HOOK_LIMIT);
+        let all = Duration::from_millis(memory.auto_retrieve_ms.into());
         let step = STEP.max(all / 10).min(all / 4);
         let without = |steps: u32| all.saturating_sub(steps * step);
         Self { embedder: without(2), hedge: HEDGE.min(all / 2), daemon: without(1) }
@@ -387,8 +387,6 @@ mod tests {
         };
         assert_eq!(limits(80), [40, 40, 60]);
         assert_eq!(limits(150), [110, 40, 130]);
-        let longest = u16::try_from(HOOK_LIMIT.as_millis()).unwrap();
-        assert_eq!(limits(60_000), limits(longest), "the limit of the hook applies to every setting");
         assert_eq!(limits(20), [10, 10, 15], "a short limit is divided, too");
     }
 

@@ -397,6 +397,7 @@ mod tests {
         for (name, text, expected) in [
             ("observer.parallel_sessions", "9", "from 1 to 8"),
             ("observer.parallel_sessions", "two", "from 1 to 8"),
+            ("memory.auto_retrieve_ms", "60000", "from 10 to"),
             ("observer.timeout", "0s", "at least"),
             ("observer.provider", "chatgpt", r#""openrouter" or "openai""#),
             ("observer.language", "", "expected a text"),

@@ -9,6 +9,7 @@ use super::setting::{Setting, settings, text, upper_case};
 use super::value::Shown;
 use super::{Embedder, IdleExit, OverBudget, Provider, Secret, Service, Sync};
 use crate::host::Host;
+use crate::time::HOOK_LIMIT_MS;
 
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 const MOST_DAYS: u32 = 36_500;
@@ -152,7 +153,7 @@ settings! {
             "whether passages that answer a prompt are injected with it";
         auto_retrieve_max_results: u8 = 8, whole(1, 20),
             "limit for passages injected with a prompt";
-        auto_retrieve_ms: u16 = 80, whole(10, 1_000),
+        auto_retrieve_ms: u16 = 80, whole(10, HOOK_LIMIT_MS),
             "timeout in milliseconds for recall with a prompt or before a file, at most 200; after it, nothing is injected";
         auto_retrieve_min_score: f64 = 0.5, share,
             "threshold for the best record's score, from 0 to 1; below it, nothing is injected with a prompt";
