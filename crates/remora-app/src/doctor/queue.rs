@@ -22,6 +22,10 @@ fn capture(about: &Examination<'_>) -> Finding {
     if about.is_disabled {
         return Finding::note(name, "off in this shell: REMORA_DISABLED is set").hint("unset it to capture");
     }
+    if about.settings.capture.exclusions_unknown {
+        return Finding::wrong(name, "off until the list of excluded projects can be read")
+            .hint("correct `capture.exclude_projects`: `remora config edit`");
+    }
     match pause::read(about.dir) {
         Err(error) => Finding::failed(name, &error),
         Ok(paused) if paused.damaged => Finding::wrong(

@@ -203,6 +203,7 @@ fn a_broken_config_keeps_its_exclusions() {
     let output = world.remora(&["doctor"]);
     let doctor = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(doctor.contains("nothing is captured"), "{doctor}");
+    assert!(doctor.contains("off until the list of excluded projects can be read"), "{doctor}");
     // A broken file without exclusions does not stop capture.
     broken("[daemon]\nport = \n");
     assert_eq!(world.count("pending"), 1);
