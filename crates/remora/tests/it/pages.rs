@@ -211,6 +211,39 @@ fn a_change_needs_the_secret_of_a_page() {
 }
 
 #[test]
+fn a_tool_call_is_shown_with_its_subject_while_it_waits_and_after() {
+    let background = Background::new();
+    let world = &background.world;
+    world.hook(&world.prompt("p1", "What does the carrier charge?"));
+    let calls = [
+        ("WebFetch", json!({"url": "https://carrier.invalid/tariff", "prompt": "the price"})),
+        ("Bash", json!({"command": "make tariff"})),
+        (
+            "AskUserQuestion",
+            json!({"questions": [{"question": "Gross or net?", "header": "Price", "options": []}]}),
+        ),
+    ];
+    for (tool, input) in calls {
+        let call =
+            json!({"tool_name": tool, "tool_use_id": tool, "tool_input": input, "tool_response": "ok"});
+        world.hook(&world.message("PostToolUse", &call));
+    }
+    let client = start(&background);
+    let cookie = let_in(&client);
+    let shown = |path: &str| {
+        let page = browse(&client, path, &cookie).body;
+        for subject in ["carrier.invalid/tariff", "make tariff", "Gross or net?"] {
+            assert!(page.contains(subject), "{path} lacks {subject}: {page}");
+        }
+    };
+    shown("/queue");
+    shown("/sessions/1");
+    world.hook(&world.message("Stop", &json!({"last_assistant_message": "The carrier charges 4.20 net."})));
+    background.wait("the observer", || world.count("summaries") == 1 && world.count("pending") == 0);
+    shown("/sessions/1");
+}
+
+#[test]
 fn stored_text_is_shown_and_never_executed() {
     let background = Background::new();
     let world = &background.world;
