@@ -338,11 +338,10 @@ fn laid_down(FactRow { id, fact, .. }: FactRow) -> LaidDown {
 }
 
 pub(crate) fn read_known(row: &Row<'_>) -> rusqlite::Result<Known> {
-    let kind: String = row.get(2)?;
     Ok(Known {
         id: row.get(0)?,
         at: Time(row.get(1)?),
-        kind: kind.into(),
+        kind: row.get_ref(2)?.as_str()?.into(),
         title: row.get(3)?,
         tokens: row.get::<_, i64>(4)?.unsigned_abs().div_ceil(4),
         discovery_tokens: row.get::<_, i64>(5)?.unsigned_abs(),
