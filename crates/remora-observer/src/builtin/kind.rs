@@ -38,7 +38,8 @@ pub(super) fn kind(
     if asked.has(REFACTOR) && !asked.has(MEND) {
         return ObservationType::Refactor;
     }
-    let mended = closing.iter().any(|sentence| Normal::new(&sentence.text).has(MENDED));
+    let mended = closing.iter().any(|sentence| Normal::new(&sentence.text).has(MENDED))
+        || turn.closing.iter().any(|message| Normal::new(message).starts(FIXED));
     if matches!(verdict, Some(CheckResult::Fixed { .. })) || asked.has(FIX) || mended {
         return ObservationType::Bugfix;
     }
@@ -98,9 +99,51 @@ const FIX: &[&str] = &[
 ];
 const MEND: &[&str] =
     &["fix", "fixes", "bug", "bugs", "broken", "crash", "crashes", "reparier*", "corrige*", "arregla*"];
+/// Beginnings of closing messages that report a repair.
+#[rustfmt::skip]
+const FIXED: &[&str] = &[
+    "fixed", "bug fixed", "behoben", "fehler behoben", "repariert", "corrigé", "bogue corrigé", "réparé", "corregido",
+    "arreglado",
+];
 const MENDED: &[&str] = &["no longer", "nicht mehr", "ne plus", "ya no"];
 #[rustfmt::skip]
 const ADD: &[&str] = &[
     "add", "adds", "implement", "support", "introduce", "create", "build", "ajoute*", "crée*", "füge", "hinzu",
     "hinzufügen", "implementier*", "añade", "agrega", "implementa", "crea",
 ];
+
+#[cfg(test)]
+mod tests {
+    use remora_core::event::Change;
+    use remora_core::prose::sentences;
+
+    use super::*;
+
+    fn kind_of(prompt: &str, closing: &str, file: &str) -> ObservationType {
+        let change = Change { path: file.to_owned(), how: How::Edited, patch: String::new() };
+        let turn = Turn {
+            prompt: prompt.to_owned(),
+            closing: vec![closing.to_owned()],
+            changes: vec![change],
+            ..Turn::default()
+        };
+        kind(&turn, &sentences(closing), None, &[])
+    }
+
+    #[test]
+    fn a_repair_is_a_bugfix_whether_the_prompt_or_the_agent_calls_it_one() {
+        let code = "src/billing.rs";
+        for (prompt, closing) in [
+            ("Why does the total differ by a cent?", "The total is rounded once now."),
+            ("Look at the totals again.", "**Fixed**: every line was rounded before adding."),
+            ("Sieh dir die Summen an.", "Behoben: jede Zeile wurde vor dem Addieren gerundet."),
+            ("Look at the totals again.", "Lines are no longer rounded."),
+        ] {
+            assert_eq!(kind_of(prompt, closing, code), ObservationType::Bugfix, "{prompt} {closing}");
+        }
+        let fixed_width = "Fixed-width columns hold the totals.";
+        assert_eq!(kind_of("Align the totals.", fixed_width, code), ObservationType::Change);
+        assert_eq!(kind_of("Read it again.", "Fixed two typos.", "README.md"), ObservationType::Change);
+        assert_eq!(kind_of("Add totals.", "Totals are printed.", code), ObservationType::Feature);
+    }
+}

@@ -277,5 +277,5 @@ fn a_recorded_claude_code_transcript_is_imported_as_hooks_would_have_reported_it
     assert_eq!(shown.matches("(failed)").count(), 1, "{shown}");
     assert!(shown.contains("Read ") && shown.contains("Edit "), "{shown}");
     assert!(!shown.contains("search"), "a call of our own tool is not an event: {shown}");
-    assert_eq!(hit["type"], "change", "{hit}");
+    assert_eq!(hit["type"], "bugfix", "{hit}");
 }
