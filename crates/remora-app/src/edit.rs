@@ -29,19 +29,27 @@ impl Edit {
 pub struct Edited {
     pub row: ObservationRow,
     pub changed: bool,
+    /// Bytes of the new text and facts that exceed the limits and are not stored.
+    pub left_out: usize,
+}
+
+impl Edited {
+    fn whole(row: ObservationRow, changed: bool) -> Self {
+        Self { row, changed, left_out: 0 }
+    }
 }
 
 /// Changes the text of an observation.
 pub fn edit(store: &mut Store, id: &str, edit: &Edit, by: SavedBy, now: Time) -> Result<Edited, AppError> {
     let row = observation(store, id)?;
     let old = &row.observation;
-    // Some observations have only a title.
-    let kept = if old.narrative.trim().is_empty() { &old.title } else { &old.narrative };
+    // A draft needs a text, even if only other fields are edited.
+    let kept = if old.title.trim().is_empty() { &old.narrative } else { &old.title };
     let draft = Draft {
         text: edit.narrative.clone().unwrap_or_else(|| kept.clone()),
         title: Some(edit.title.clone().unwrap_or_else(|| old.title.clone())),
         kind: edit.kind.unwrap_or(old.kind),
-        facts: edit.facts.clone().unwrap_or_else(|| old.facts.clone()),
+        facts: edit.facts.clone().unwrap_or_default(),
         files: Vec::new(),
     };
     let cleaned = SavedText::new(&draft).ok_or(AppError::NothingToSave)?;
@@ -55,10 +63,12 @@ pub fn edit(store: &mut Store, id: &str, edit: &Edit, by: SavedBy, now: Time) ->
         ..old.clone()
     };
     if new == *old {
-        return Ok(Edited { row, changed: false });
+        return Ok(Edited { row, changed: false, left_out: cleaned.left_out() });
     }
     match store.edit_observation(row.id, &new, by, now)? {
-        Some(Ok(())) => Ok(Edited { row: observation(store, id)?, changed: true }),
+        Some(Ok(())) => {
+            Ok(Edited { row: observation(store, id)?, changed: true, left_out: cleaned.left_out() })
+        }
         Some(Err(twin)) => Err(AppError::SaysTheSame(twin)),
         None => Err(AppError::UnknownRecord(id.to_owned())),
     }
@@ -79,7 +89,7 @@ pub fn supersede(
     check_project(&new, &old)?;
     let changed = store.replace_observations(new.id, &[old.id], None, by, now)?;
     let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
-    Ok(Edited { row: observation(store, by_which)?, changed })
+    Ok(Edited::whole(observation(store, by_which)?, changed))
 }
 
 /// Memory of one project must not be hidden by that of another.
@@ -123,7 +133,7 @@ pub fn merge(
     }
     let changed = store.replace_observations(row.id, &ids, Some(&merged), by, now)?;
     let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
-    Ok(Edited { row: observation(store, id)?, changed })
+    Ok(Edited::whole(observation(store, id)?, changed))
 }
 
 fn add(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
@@ -147,5 +157,5 @@ pub fn undo(store: &mut Store, id: &str, now: Time) -> Result<Edited, AppError> 
         let record = RecordId { kind: remora_core::document::RecordKind::Observation, number: row.id.0 };
         return Err(AppError::NeverEdited(record));
     }
-    Ok(Edited { row: observation(store, id)?, changed: true })
+    Ok(Edited::whole(observation(store, id)?, true))
 }

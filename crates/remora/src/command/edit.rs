@@ -73,7 +73,7 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
     let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
     let now = Time::now();
     let before = observation(&store, id)?;
-    let Edited { row, changed } = if arguments.undo {
+    let Edited { row, changed, left_out } = if arguments.undo {
         app.change(&mut store, |store| edit::undo(store, id, now))?
     } else if !merge.is_empty() {
         app.change(&mut store, |store| edit::merge(store, id, merge, by, now))?
@@ -87,6 +87,7 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
         }
         app.change(&mut store, |store| edit::edit(store, id, &changes, by, now))?
     };
+    save::warn_if_cut(left_out);
     if app.json {
         return output::json(&row);
     }

@@ -63,12 +63,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
     };
     let SavedFor { saved, left_out, .. } =
         app.change(&mut store, |store| remora_app::save::save(store, &request, Time::now()))?;
-    if left_out > 0 {
-        talk(&format!(
-            "warning: {} left out, because a memory is at most 48 KiB; save the parts one by one",
-            output::count(i64::try_from(left_out).unwrap_or(i64::MAX), "byte")
-        ));
-    }
+    warn_if_cut(left_out);
     if app.json {
         return output::json(&record(&store, &saved.id().to_string())?);
     }
@@ -81,6 +76,15 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         }
     }
     Ok(())
+}
+
+pub(super) fn warn_if_cut(left_out: usize) {
+    if left_out > 0 {
+        talk(&format!(
+            "warning: {} left out, because a memory is at most 48 KiB; save the parts one by one",
+            output::count(i64::try_from(left_out).unwrap_or(i64::MAX), "byte")
+        ));
+    }
 }
 
 /// Whether a person typed the command: at a terminal, and not run by an agent.

@@ -24,6 +24,16 @@ fn hits(world: &World, query: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_text_that_is_too_long_is_cut_with_a_warning() {
+    let world = World::new();
+    observed(&world);
+    let cut = world.remora(&["edit", "1", "--narrative", &"The lantern burns. ".repeat(4_000)]);
+    assert!(contains(&cut.stderr, "bytes left out, because a memory is at most 48 KiB"), "{cut:?}");
+    let title = world.remora(&["edit", "1", "--title", "Lanterns burn"]);
+    assert!(!contains(&title.stderr, "left out"), "the long text is kept as it is: {title:?}");
+}
+
+#[test]
 fn an_edit_is_searchable_at_once_and_can_be_undone_step_by_step() {
     let world = World::new();
     observed(&world);
