@@ -9,7 +9,9 @@ use std::collections::HashSet;
 use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ObservationId, PromptId, SummaryId};
-use remora_core::prose::{Role, fingerprint, pair_hashes, plan_heading, sentences, split_words};
+use remora_core::prose::{
+    Form, Role, Sentence, fingerprint, pair_hashes, plan_heading, sentences, split_words,
+};
 use remora_core::wrong::CalledWrong;
 use remora_search::{Hit, Terms};
 use remora_store::{Store, StoreError};
@@ -20,8 +22,11 @@ use super::prompt::MOST_TOKENS;
 const RECORDS: usize = 8;
 /// Tokens of a line without its passages and title: id, host and date.
 const TOKENS_A_RECORD: u64 = 14;
-/// Longer sentences are cut, in characters: they are table rows or log lines, not prose.
-const LONGEST: usize = 400;
+/// Limit for a sentence, in characters. A longer one would not fit into [`MOST_TOKENS`] beside its record's line. It is
+/// cut: it is a log line, not prose.
+const MAX_LENGTH: usize = 1_200;
+/// Limit for a list with the sentence that introduces it, in characters. The items after it are passages of their own.
+const MAX_LIST: usize = 600;
 /// Shorter sentences get a penalty, in bytes: they rarely say anything on their own.
 const SHORT: usize = 30;
 
@@ -77,6 +82,8 @@ pub(super) struct Passage {
     hash: u64,
     /// See [`pairs`].
     pairs: Vec<u64>,
+    /// The last of them before sorting: a text that lacks it lacks the end of this one.
+    end: Option<u64>,
     /// Tokens that it adds to its record's line. A title adds none, because the line includes it.
     tokens: u64,
 }
@@ -156,26 +163,27 @@ impl Choice {
     fn take(&mut self, passage: &Passage, most: usize, injected: &HashSet<u64>) -> bool {
         if injected.contains(&passage.hash) {
             self.injected_before.insert(passage.place);
-        } else if let Some(same) = self.passages.iter_mut().find(|other| says_the_same(other, passage)) {
-            let is_another = same.position != passage.position || same.record != passage.record;
-            // If a summary or a turn repeats an observation's title, the observation is injected instead.
-            if passage.is_title && !same.is_title {
-                self.duplicates.insert(same.place);
-                *same = passage.clone();
-                return true;
-            } else if is_another {
-                self.duplicates.insert(passage.place);
-            }
-        } else if self.passages.len() < most && self.tokens() + self.cost(passage) <= MOST_TOKENS {
-            self.passages.push(passage.clone());
-            return true;
+            return false;
         }
-        false
+        let Some(at) = self.passages.iter().position(|other| says_the_same(other, passage)) else {
+            let fits = self.passages.len() < most && self.has_room_for(passage);
+            if fits {
+                self.passages.push(passage.clone());
+            }
+            return fits;
+        };
+        let same = self.passages.remove(at);
+        let is_better = passage.replaces(&same) && self.has_room_for(passage);
+        let (kept, dropped) = if is_better { (passage.clone(), same) } else { (same, passage.clone()) };
+        self.duplicates.insert(dropped.place);
+        self.passages.insert(at, kept);
+        is_better
     }
 
-    fn cost(&self, passage: &Passage) -> u64 {
+    fn has_room_for(&self, passage: &Passage) -> bool {
         let has_line = self.passages.iter().any(|other| other.record == passage.record);
-        passage.tokens + if has_line { 0 } else { passage.tokens_of_line }
+        let line = if has_line { 0 } else { passage.tokens_of_line };
+        self.tokens() + passage.tokens + line <= MOST_TOKENS
     }
 
     fn tokens(&self) -> u64 {
@@ -187,6 +195,18 @@ impl Choice {
 }
 
 impl Passage {
+    /// Whether to inject it in place of another passage that says the same: because that one breaks off before its end,
+    /// as a title does before "because", or because both are whole and this one is in the observation.
+    fn replaces(&self, same: &Self) -> bool {
+        let is_in_observation = |passage: &Self| passage.record.kind == RecordKind::Observation;
+        let is_whole = same.has_end_of(self);
+        self.has_end_of(same) && (!is_whole || (is_in_observation(self) && !is_in_observation(same)))
+    }
+
+    fn has_end_of(&self, other: &Self) -> bool {
+        other.end.is_none_or(|end| self.pairs.binary_search(&end).is_ok())
+    }
+
     /// The change that follows a cause, or the cause before a change. Without either, the other neighbour.
     fn partner<'a>(&self, pool: &'a [Self]) -> Option<&'a Self> {
         let partners = pool.iter().filter(|other| other.completes(self));
@@ -255,6 +275,7 @@ fn of_record(
             is_title,
             hash: fingerprint(&text),
             pairs: pairs(&text),
+            end: end(&text),
             tokens: if is_title { 0 } else { tokens(&text) + 1 },
             text,
             score,
@@ -308,15 +329,40 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
         }
         RecordKind::Note | RecordKind::Event => (String::new(), Vec::new()),
     };
-    let all = parts.iter().flat_map(|part| sentences(part)).filter(|sentence| !sentence.role.is_idle());
+    let all = parts.iter().flat_map(|part| introduced(sentences(part)));
     let mut said: Vec<(String, Role)> = Vec::new();
-    for (text, role) in all.map(|sentence| (sentence.text, sentence.role)).chain(open) {
-        let text = remora_core::text::one_line(&text, LONGEST);
+    for (text, role) in all.chain(open) {
+        let text = remora_core::text::one_line(&text, MAX_LENGTH);
         if !said.iter().any(|(known, _)| *known == text) {
             said.push((text, role));
         }
     }
     Ok(Texts { asked, said })
+}
+
+/// The sentences that may be injected. One that ends with a colon comes with what it introduces, the next sentence or as
+/// much of a list as fits, and not without it.
+fn introduced(sentences: Vec<Sentence>) -> Vec<(String, Role)> {
+    let mut said = Vec::new();
+    for (place, sentence) in sentences.iter().enumerate().filter(|(_, sentence)| !sentence.role.is_idle()) {
+        let mut text = sentence.text.clone();
+        if text.ends_with([':', '：']) {
+            let is_listed = |(number, next): &(usize, &Sentence)| *number == 0 || next.form != Form::Prose;
+            for (_, item) in sentences[place + 1..].iter().enumerate().take_while(is_listed) {
+                let mark = if text.ends_with([':', '：', '.', '!', '?', '。', '！', '？']) { "" } else { ";" };
+                let more = format!("{mark} {}", item.text);
+                if text.chars().count() + more.chars().count() > MAX_LIST {
+                    break;
+                }
+                text.push_str(&more);
+            }
+            if text == sentence.text {
+                continue;
+            }
+        }
+        said.push((text, sentence.role));
+    }
+    said
 }
 
 /// Hashes of the word pairs of a text, or of character pairs in a script without spaces, sorted.
@@ -325,6 +371,13 @@ fn pairs(text: &str) -> Vec<u64> {
     pairs.sort_unstable();
     pairs.dedup();
     pairs
+}
+
+/// The last word pair of a text; of a cut text, the last one that is not cut.
+fn end(text: &str) -> Option<u64> {
+    let words = split_words(text);
+    let whole = words.len() - usize::from(text.ends_with('…')).min(words.len());
+    pair_hashes(&words[..whole]).last().copied()
 }
 
 fn says_the_same(one: &Passage, other: &Passage) -> bool {

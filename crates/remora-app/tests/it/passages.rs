@@ -161,3 +161,95 @@ fn a_repeated_sentence_is_injected_once_as_its_observation() {
     assert_eq!(text.matches("rounded each line").count(), 1, "{text}");
     assert!(text.contains(&format!("#1 (claude-code, 3 weeks ago) {cause}. Watch out")), "{text}");
 }
+
+/// A memory with one turn, observed as the built-in observer does: the title is cut at a clause of the sentence.
+fn world_with_turn(prompt: &str, title: &str, said: &str) -> World {
+    let mut world = World::new();
+    let memory =
+        Memory { provider: "test".into(), observations: vec![observation(title, said)], ..Memory::default() };
+    world.turn(PROJECT, prompt, said, &memory, Time(1_750_000_000_000));
+    world.index();
+    world
+}
+
+#[test]
+fn a_title_never_stands_for_a_sentence_that_says_more() {
+    for (asked, title, said, question) in [
+        (
+            "the tide tables are wrong",
+            "The tide tables were an hour off",
+            "The tide tables were an hour off because the importer reads local time as UTC.",
+            "why were the tide tables an hour off?",
+        ),
+        (
+            "the berth service is down",
+            "Fixed the port: the service could not connect",
+            "Fixed the port: the service could not connect because the database listens on 5433 since the upgrade.",
+            "Which port does the database listen on since the upgrade?",
+        ),
+        (
+            "the crane stops",
+            "The root cause is that the crane controller rejects each second frame",
+            "The root cause is that the crane controller rejects each second frame, so the watchdog stops it.",
+            "why does the watchdog stop the crane?",
+        ),
+        (
+            "起重机停了",
+            "起重机控制器拒绝每个第二帧",
+            "起重机控制器拒绝每个第二帧，因为校验和用了旧的多项式。",
+            "起重机控制器为什么拒绝第二帧？",
+        ),
+    ] {
+        let mut world = world_with_turn(asked, title, said);
+        let text = injected(&mut world, question).unwrap_or_default();
+        assert!(text.contains(said.trim_end_matches(['.', '。'])), "{question}: {text}");
+        assert_eq!(text.matches(title).count(), 1, "once, and with its end: {text}");
+        assert!(text.contains("- #1 ("), "as the observation, not as the turn: {text}");
+    }
+}
+
+#[test]
+fn a_title_of_one_record_does_not_cut_the_sentence_of_another() {
+    let mut world = world_with(vec![
+        observation("The gangway sensor reports open while the gate is closed", "It was noticed on pier 4."),
+        observation(
+            "Gangway sensor",
+            "The gangway sensor reports open while the gate is closed because salt bridges its contacts.",
+        ),
+    ]);
+    let text = injected(&mut world, "why does the gangway sensor report open while the gate is closed?").unwrap();
+    assert!(text.contains("because salt bridges its contacts"), "{text}");
+}
+
+#[test]
+fn a_sentence_that_introduces_a_list_comes_with_the_list() {
+    let items = [
+        "the ballast pump starts before its valve is open. It then runs dry for four seconds",
+        "the valve controller confirms an order before it carries it out. Nobody read its manual",
+        "the alarm of the ballast tank is muted after the second repetition. It stays mute until noon",
+    ];
+    let list: String = items.map(|item| format!("- {item}.\n")).concat();
+    let said = format!("The ballast tanks overflowed for these three reasons:\n\n{list}");
+    let mut world = World::new();
+    world.turn(PROJECT, "look at the tanks", &said, &Memory::default(), Time(1_750_000_000_000));
+    world.index();
+    let text = injected(&mut world, "for which reasons did the ballast tanks overflow?").unwrap();
+    for item in items {
+        assert!(text.contains(item), "{text}");
+    }
+    let mut world = World::new();
+    let said = "The ballast tanks overflowed for these three reasons:\n\n```\n0 1 2\n3 4 5\n6 7 8\n```\n";
+    world.turn(PROJECT, "look at the tanks", said, &Memory::default(), Time(1_750_000_000_000));
+    world.index();
+    assert_eq!(injected(&mut world, "for which reasons did the ballast tanks overflow?"), None);
+}
+
+#[test]
+fn a_long_sentence_is_injected_to_its_end() {
+    let middle = "of which the harbour master keeps a list in the office on the mole, ".repeat(6);
+    let said = format!("The quay lamps are switched by the lock keeper, {middle}since the relay of 1998 cannot be replaced.");
+    assert!(said.chars().count() > 450);
+    let mut world = world_with(vec![observation("Lamps", &said)]);
+    let text = injected(&mut world, "why are the quay lamps switched by the lock keeper?").unwrap();
+    assert!(text.contains("since the relay of 1998 cannot be replaced."), "{text}");
+}
