@@ -140,6 +140,9 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     }
     let mut gone = collapse::superseded(&mut hits);
     gone.extend(collapse::duplicates(&mut hits));
+    if !query.is_prompt && query.sort == Sort::Relevance {
+        cap_scores(&mut hits);
+    }
     found.retain(|outline| !gone.contains(&outline.record));
     let waiting: Vec<&Hit> = hits.iter().filter(|shown| shown.why.waiting).map(|shown| &shown.hit).collect();
     let total = found.len() + waiting.len();
@@ -150,6 +153,16 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     let hits = page.map(|shown| shown.with_snippet(query, weighed, &question.pieces)).collect();
     let terms = Terms { weighed: weighed.to_vec(), pieces: question.pieces.clone() };
     Ok(Results { hits, total, more, facets, plan, terms })
+}
+
+/// Lowers each score to that of the hit above it. The order weighs more than a score can say (ranks in both arms,
+/// recency, use), and no hit should look better than those above it.
+fn cap_scores(hits: &mut [Shown]) {
+    let mut cap = 1.0_f64;
+    for shown in hits {
+        cap = cap.min(shown.hit.score);
+        shown.hit.score = cap;
+    }
 }
 
 /// The hits of a page. Folded records are scored together with the records they are folded into, because they lend

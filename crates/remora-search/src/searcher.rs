@@ -29,6 +29,9 @@ const LEAST_NEAREST: usize = 20;
 /// How many of the nearest are checked against narrow filters. If too few pass, the filters are evaluated first
 /// instead.
 const FIRST_LOOK: usize = 500;
+/// If no record has a word of the query, the nearest must be at least this close: a cosine of 0.3 for the built-in model.
+/// Of 48 random strings 40 are below, of 40 questions in other words one.
+const NEAR_WITHOUT_WORDS: f64 = 0.25;
 /// Reason for searching a prompt by words alone although there is an embedder.
 const FOREIGN: &str = "the built-in model knows English only";
 
@@ -70,6 +73,10 @@ impl Searcher {
         // nothing.
         let is_foreign = query.is_prompt && !knows_language;
         let embedder = embedder.filter(|_| !is_foreign);
+        let has_known_word = question
+            .terms
+            .iter()
+            .any(|term| embedder.as_ref().is_none_or(|embedder| embedder.knows_word(&term.word)));
         // The arms then search without the filters, which choose among the results afterwards.
         let unfiltered = query.narrows.then(|| Filters::new(query.filters.scope));
         let filters = unfiltered.as_ref().unwrap_or(&query.filters);
@@ -122,7 +129,17 @@ impl Searcher {
         } else {
             lexical::find(store, &question, within, common)?
         };
+        let mut more = words.found.len() >= pool || meaning.nearest.len() >= pool;
         let mut candidates = gather(&words, &meaning);
+        let is_near = |candidate: &Candidate| {
+            candidate.cosine.is_some_and(|cosine| closeness.meaning(cosine) >= NEAR_WITHOUT_WORDS)
+        };
+        // A search by meaning alone was asked for the nearest, near or not.
+        let is_found = has_known_word && (!wants_words || candidates.iter().any(is_near));
+        if words.found.is_empty() && !is_found {
+            candidates.clear();
+            more = false;
+        }
         let documents: Vec<DocumentId> = candidates.iter().map(|candidate| candidate.document).collect();
         let outlines: FxHashMap<DocumentId, Outline> =
             store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
@@ -147,7 +164,6 @@ impl Searcher {
             lexical_weight,
             no_vectors,
         };
-        let more = words.found.len() >= pool || meaning.nearest.len() >= pool;
         answer::ranked(
             store,
             query,

@@ -212,3 +212,83 @@ fn a_short_text_ranks_before_a_long_one_with_the_same_words() {
         world.first("app", "which hour does the ferry leave in winter, timetable", Mode::Text).unwrap();
     assert_eq!(first.title, "Winter timetable");
 }
+
+/// Strings without a meaning: keys pressed at random, syllables, hexadecimal digits, typed twice and thrice.
+const NONSENSE: &[&str] = &[
+    "zzqqxx",
+    "qwxv plorf",
+    "asdfgh jkl",
+    "xcmbl",
+    "gkgvqbd",
+    "mrvqxpw",
+    "lhc hrddf",
+    "zqrqxsg",
+    "xiwiveci",
+    "kiriviwi",
+    "qovozu",
+    "savo fixufubo kocu",
+    "norobeju xarere niwi",
+    "xaqe naba tixidaxu",
+    "9a5b5ab89c",
+    "e87316a58a",
+    "xk7 zz9qv",
+    "what is zzqqxx",
+];
+
+#[test]
+fn random_strings_find_nothing_and_other_words_for_a_thing_find_it() {
+    let mut world = world();
+    world.index();
+    for mode in [Mode::Auto, Mode::Hybrid, Mode::Semantic, Mode::Text] {
+        for text in NONSENSE {
+            let mut query = world.query("app", text);
+            query.mode = mode;
+            // A search by meaning alone returns the nearest, unless no word is one that the model knows.
+            if mode == Mode::Semantic && text.contains(' ') {
+                continue;
+            }
+            let results = world.search(&query);
+            let titles: Vec<&String> = results.hits.iter().map(|hit| &hit.title).collect();
+            assert_eq!(
+                (titles.len(), results.total, results.more),
+                (0, 0, false),
+                "{mode:?} {text}: {titles:?}"
+            );
+        }
+    }
+    for (text, title) in [
+        ("how long am I signed in", "Login tokens live for fifteen minutes"),
+        ("shrinking photos", "Images are resized in a worker"),
+    ] {
+        assert_eq!(
+            world.first("app", text, Mode::Hybrid).map(|hit| hit.title).as_deref(),
+            Some(title),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn no_hit_has_a_higher_score_than_the_one_above_it() {
+    let mut world = world();
+    world.index();
+    for text in [
+        "slow",
+        "cache key",
+        "why was the pool exhausted",
+        "sqlite file on a laptop",
+        "E0502 buffer",
+        "minutes",
+    ] {
+        for mode in [Mode::Hybrid, Mode::Semantic, Mode::Text] {
+            let mut query = world.query("app", text);
+            query.mode = mode;
+            let all: Vec<f64> = world.search(&query).hits.iter().map(|hit| hit.score).collect();
+            assert!(all.is_sorted_by(|above, below| above >= below), "{mode:?} {text}: {all:?}");
+            // The second page continues the first.
+            (query.offset, query.limit) = (1, 2);
+            let second: Vec<f64> = world.search(&query).hits.iter().map(|hit| hit.score).collect();
+            assert_eq!(second, all.iter().copied().skip(1).take(2).collect::<Vec<_>>(), "{mode:?} {text}");
+        }
+    }
+}
