@@ -349,7 +349,8 @@ fn introduced(sentences: Vec<Sentence>) -> Vec<(String, Role)> {
         if text.ends_with([':', '：']) {
             let is_listed = |(number, next): &(usize, &Sentence)| *number == 0 || next.form != Form::Prose;
             for (_, item) in sentences[place + 1..].iter().enumerate().take_while(is_listed) {
-                let mark = if text.ends_with([':', '：', '.', '!', '?', '。', '！', '？']) { "" } else { ";" };
+                let mark =
+                    if text.ends_with([':', '：', '.', '!', '?', '。', '！', '？']) { "" } else { ";" };
                 let more = format!("{mark} {}", item.text);
                 if text.chars().count() + more.chars().count() > MAX_LIST {
                     break;

@@ -217,7 +217,8 @@ fn a_title_of_one_record_does_not_cut_the_sentence_of_another() {
             "The gangway sensor reports open while the gate is closed because salt bridges its contacts.",
         ),
     ]);
-    let text = injected(&mut world, "why does the gangway sensor report open while the gate is closed?").unwrap();
+    let text =
+        injected(&mut world, "why does the gangway sensor report open while the gate is closed?").unwrap();
     assert!(text.contains("because salt bridges its contacts"), "{text}");
 }
 
@@ -247,7 +248,9 @@ fn a_sentence_that_introduces_a_list_comes_with_the_list() {
 #[test]
 fn a_long_sentence_is_injected_to_its_end() {
     let middle = "of which the harbour master keeps a list in the office on the mole, ".repeat(6);
-    let said = format!("The quay lamps are switched by the lock keeper, {middle}since the relay of 1998 cannot be replaced.");
+    let said = format!(
+        "The quay lamps are switched by the lock keeper, {middle}since the relay of 1998 cannot be replaced."
+    );
     assert!(said.chars().count() > 450);
     let mut world = world_with(vec![observation("Lamps", &said)]);
     let text = injected(&mut world, "why are the quay lamps switched by the lock keeper?").unwrap();

@@ -4,6 +4,7 @@ use clap::Args;
 use remora_app::recall::Injection;
 use remora_app::recall::start::{self, Preview, Reader};
 use remora_core::context::More;
+use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use serde_json::json;
 
@@ -17,8 +18,8 @@ use crate::output::{self, BOLD, CYAN, DIM, paint, say, talk};
 ///
 /// With `--explain PROMPT`, the command lists every candidate for the prompt: its score from 0 to 1 with the parts of that score
 /// (shared words, nearness in meaning, the part that fits), and whether it would be injected, or why not. Then comes the exact
-/// text. This does not count as an injection. The prompt is treated as the next one of the latest session here, with what that
-/// session already has in its context, or with `--new` as the first of a new session. If too much is injected, raise
+/// text. This does not count as an injection. The prompt is treated as the first of a new session, or with `--session` as the
+/// next one of an earlier session, with what that session already has in its context. If too much is injected, raise
 /// `memory.auto_retrieve_min_score`; if too little, lower it. The exit code is 1 if nothing would be injected.
 #[derive(Args)]
 #[command(after_help = "\
@@ -35,11 +36,11 @@ pub(crate) struct Context {
     /// Show what would be injected with this prompt, and why the rest would not.
     #[arg(long, value_name = "PROMPT", conflicts_with = "tokens")]
     explain: Option<String>,
-    /// With --explain: the session that the prompt belongs to (a prefix of its id), instead of the latest one.
+    /// With --explain: the session that the prompt belongs to, instead of a new one: a prefix of its id, or `latest`.
     #[arg(long, value_name = "SESSION", requires = "explain", conflicts_with = "project")]
     session: Option<String>,
-    /// With --explain: treat the prompt as the first of a new session.
-    #[arg(long, requires = "explain", conflicts_with = "session")]
+    /// The default. Scripts may still name it.
+    #[arg(long, hide = true, requires = "explain", conflicts_with = "session")]
     new: bool,
 }
 
@@ -48,13 +49,17 @@ pub(crate) struct Context {
 pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let store = app.open()?;
     if let Some(prompt) = &arguments.explain {
-        let asker = if let Some(session) = &arguments.session {
-            Asker::Session(Box::new(remora_app::session(&store, session)?))
-        } else {
-            let whose = app::whose(arguments.project.as_deref(), false)?;
-            let project = remora_app::project(&store, &whose)?;
-            let latest = if arguments.new { None } else { remora_app::latest_session(&store, project)? };
-            latest.map_or(Asker::NewIn(project), |session| Asker::Session(Box::new(session)))
+        let project = || -> Result<ProjectId> {
+            Ok(remora_app::project(&store, &app::whose(arguments.project.as_deref(), false)?)?)
+        };
+        let session = match arguments.session.as_deref() {
+            Some("latest") => remora_app::latest_session(&store, project()?)?,
+            Some(session) => Some(remora_app::session(&store, session)?),
+            None => None,
+        };
+        let asker = match session {
+            Some(session) => Asker::Session(Box::new(session)),
+            None => Asker::NewIn(project()?),
         };
         return explain::run(app, &store, &asker, prompt);
     }

@@ -39,12 +39,10 @@ impl Asker {
     /// Describes the session whose context was used.
     fn described(&self) -> String {
         match self {
-            Self::Session(row) => format!(
-                "Asked in the {} session {}; `--new` asks in a new session.",
-                row.host,
-                brief(&row.content_session_id, 40)
-            ),
-            Self::NewIn(_) => "Asked in a new session.".to_owned(),
+            Self::Session(row) => {
+                format!("Asked in the {} session {}.", row.host, brief(&row.content_session_id, 40))
+            }
+            Self::NewIn(_) => "Asked in a new session; `--session latest` asks in the latest one.".to_owned(),
         }
     }
 }

@@ -368,14 +368,14 @@ fn explaining_a_prompt_shows_what_it_would_get_and_injects_nothing() {
     // Without vectors, so that the scores are the same on every machine.
     world.text(&["config", "set", "search.embedder", "off"]);
     insta::with_settings!({ filters => vec![(r"in \d+ ms", "in [N] ms")] }, {
-        let output = world.remora(&["context", "--explain", prompt, "--new"]);
+        let output = world.remora(&["context", "--explain", prompt]);
         assert!(output.status.success(), "{output:?}");
         let both = format!("{}---\n{}", world.neutral(&output.stdout), world.neutral(&output.stderr));
         insta::assert_snapshot!(both);
     });
     assert_eq!(world.json(&["retrievals"]), json!([]), "an explanation does not count as injected");
     let injected = injected_with(&world, "three", prompt).unwrap();
-    let explained = world.json(&["context", "--explain", prompt, "--new"]);
+    let explained = world.json(&["context", "--explain", prompt]);
     assert_eq!(explained["context"], json!(injected), "the same text as in a session");
     // The same for a session that already has some of it: injected, or learned itself.
     let verdict = |session: &str, id: &str| {

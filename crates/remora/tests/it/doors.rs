@@ -39,7 +39,7 @@ fn a_command_http_and_a_hook_give_the_same_answer() {
         assert_eq!(hits(answer), hits(&alone));
     }
 
-    let by_command = world.json(&["context", "--explain", PROMPT, "--new"])["context"].clone();
+    let by_command = world.json(&["context", "--explain", PROMPT])["context"].clone();
     let question = json!({ "explain": true, "prompt": PROMPT, "cwd": project });
     let by_http = client.post("/api/context/semantic", &question).json()["context"].clone();
     // On a busy machine a hook may exceed its time limit.

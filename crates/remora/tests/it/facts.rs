@@ -196,8 +196,7 @@ fn a_fact_is_injected_with_its_key() {
     for line in ["- package manager: pnpm", "- line length: 100", "- api port: 8080"] {
         assert!(context.lines().any(|shown| shown == line), "{line}: {context}");
     }
-    let injected =
-        world.text(&["context", "--explain", "Is the western harbour daisy the release name?", "--new"]);
+    let injected = world.text(&["context", "--explain", "Is the western harbour daisy the release name?"]);
     let own = "#f4 (fact by agent, today) release name: daisy of the western harbour";
     assert!(injected.contains(own), "{injected}");
     // A session gets it, and `why` names it in the same words.

@@ -147,7 +147,7 @@ fn a_deleted_or_heavily_changed_file_is_reported_with_every_injection() {
 }
 
 #[test]
-fn a_prompt_is_explained_as_the_latest_session_or_as_a_new_one() {
+fn a_prompt_is_explained_as_a_new_session_gets_it_or_as_one_that_is_named() {
     let world = World::new();
     work(&world, "one", 1);
     drain(&world);
@@ -162,10 +162,10 @@ fn a_prompt_is_explained_as_the_latest_session_or_as_a_new_one() {
         let first = candidates.iter().find(|candidate| candidate["id"] == "1").unwrap();
         (first["outcome"].as_str().unwrap().to_owned(), output.status.code().unwrap())
     };
-    assert_eq!(fate(&[]), ("already_injected".to_owned(), 1), "as session two");
-    assert_eq!(fate(&["--new"]), ("injected".to_owned(), 0));
+    assert_eq!(fate(&[]), ("injected".to_owned(), 0), "the next session gets it");
+    assert_eq!(fate(&["--session", "latest"]), ("already_injected".to_owned(), 1), "as session two");
     assert_eq!(fate(&["--session", "one"]), ("own_session".to_owned(), 1));
     // After compaction, it may be injected again.
     injected_at_start(&world, "two", "compact");
-    assert_eq!(fate(&[]), ("injected".to_owned(), 0));
+    assert_eq!(fate(&["--session", "latest"]), ("injected".to_owned(), 0));
 }
