@@ -126,17 +126,14 @@ fn words(text: &str, longest: usize) -> Vec<&str> {
     let mut words = Vec::new();
     let (mut start, mut opened) = (None, None);
     for (at, letter) in text.char_indices() {
+        let is_code = opened.is_some_and(|opened: usize| {
+            text[opened + 1..].find('`').is_some_and(|length| length + 4 <= longest)
+        });
         match letter {
-            ' ' if opened.is_some_and(|opened| {
-                text[opened + 1..].find('`').is_some_and(|length| length + 4 <= longest)
-            }) => {}
-            ' ' => {
-                if let Some(start) = start.take() {
-                    words.push(&text[start..at]);
-                }
-                opened = None;
-            }
+            ' ' if is_code => {}
+            ' ' => words.extend(start.take().map(|start| &text[start..at])),
             '`' => {
+                // Code that is longer than a line ends here, too.
                 opened = if opened.is_some() { None } else { Some(at) };
                 start.get_or_insert(at);
             }
@@ -354,6 +351,13 @@ mod tests {
             ]
         );
         assert_eq!(hanging("hint: ", text, None), [format!("hint: {text}")]);
+        let long =
+            "Run `one command that is longer than a line of thirty` first, and then take some more words.";
+        assert!(
+            hanging("", long, Some(30)).iter().all(|line| line.len() <= 30),
+            "{:?}",
+            hanging("", long, Some(30))
+        );
         assert_eq!(hanging("", "  two  words", Some(40)), ["  two words"]);
         assert_eq!(hanging("", "", Some(40)), [""]);
     }

@@ -2,15 +2,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anstyle::Style;
 use clap::Args;
+use remora_app::Engine;
 use remora_app::capture::{self, Reason, Taken};
 use remora_app::import::{self, Request};
-use remora_app::recall::Injection;
 use remora_app::recall::prompt::{self, PromptRequest};
-use remora_app::recall::start::{self, Reader};
-use remora_app::{Engine, Whose};
-use remora_core::context::More;
-use remora_core::event::{Body, Change, How, Outcome, ToolCall};
+use remora_core::event::{Body, How, Outcome, ToolCall};
 use remora_core::host::Host;
 use remora_core::intake::Intake;
 use remora_core::settings::Settings;
@@ -23,14 +21,11 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::app::App;
-use crate::command::context::painted;
 use crate::command::hook;
 use crate::error::{CliError, Result};
-use crate::output::{
-    self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, brief, count, paint, prose, prose_below, say,
-};
+use crate::output::{self, BOLD, CYAN, DIM, GREEN, YELLOW, brief, count, paint, prose, say};
 
-/// Two sessions of an agent at work, in Claude Code's wire format.
+/// Two sessions of an agent at work, in Claude Code's wire format. The first is shown.
 const STORY: &str = include_str!("../demo/story.jsonl");
 /// Half a year of another invented project, as lines for `remora import`, to explore.
 const PAST: &str = include_str!("../demo/ferries.jsonl");
@@ -50,11 +45,10 @@ struct Line<'a> {
     stdin: &'a RawValue,
 }
 
-/// The parts of a message that the demo reads itself. The hook's adapter reads the rest.
+/// The part of a message that the demo reads itself. The hook's adapter reads the rest.
 #[derive(Deserialize)]
 struct Message {
     session_id: String,
-    prompt: Option<String>,
 }
 
 impl Line<'_> {
@@ -80,22 +74,18 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     let dir = DataDir::new(temporary.path());
     let mut store = Store::open(&dir)?;
     let mut tally = Tally::default();
-    if !app.json {
-        prose(&paint(BOLD, "Two sessions of a coding agent, replayed through Remora's hooks"));
-        prose(&paint(DIM, "What follows is read back from the database they were stored in.\n"));
-    }
     for (number, lines) in sessions()?.iter().enumerate() {
-        if number > 0 && !app.json {
-            print_injected(&mut store, lines)?;
-        }
+        let is_shown = number == 0 && !app.json;
         replay(&dir, &mut store, lines, &mut tally)?;
-        let session = store.sessions(None, 1)?;
-        if !app.json {
-            session.iter().try_for_each(|session| print_session(&store, session))?;
+        let session = store.sessions(None, 1)?.into_iter().next().filter(|_| is_shown);
+        // Observing deletes the tool calls that are shown here.
+        if let Some(session) = &session {
+            print_session(&store, session)?;
         }
         remora_observer::drain(&mut store, "demo", Duration::ZERO)?;
-        if !app.json {
-            session.iter().try_for_each(|session| print_learned(&store, session))?;
+        if let Some(session) = &session {
+            print_learned(&store, session)?;
+            print_recalled(&mut store, session)?;
         }
     }
     let (counts, sessions) = (store.counts()?, store.sessions(None, 10)?);
@@ -111,7 +101,7 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
             "sessions": sessions,
         }));
     }
-    print_tally(&store, &counts, &tally, &temporary)
+    print_end(&store, &counts, &tally, &temporary)
 }
 
 /// Imports the history of another project.
@@ -174,102 +164,144 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
     Ok(())
 }
 
-/// Prints what the hooks inject at the start of a session and with its first prompt.
-fn print_injected(store: &mut Store, lines: &[Line<'_>]) -> Result<()> {
-    let Some(project) = store.projects()?.first().map(|project| project.id) else { return Ok(()) };
+/// Prints the turns of a session: prompt, tool calls, closing message.
+fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
+    prose(&paint(BOLD, "A session of a coding agent, replayed through Remora's hooks"));
+    let day = output::format_local(session.started_at, "%A %-d %B %Y");
+    let events = count(session.events, "event");
+    prose(&paint(DIM, &format!("{} · {day} · {} · {events}", session.project, session.host)));
+    say("");
+    let events = store.session_events(session.id)?;
+    let prompts = store.prompts(session.id)?;
+    for number in 1..=session.prompts {
+        let Some(turn) = prompts.iter().find(|turn| turn.prompt_number == number) else {
+            prose(&format!("  {}", paint(YELLOW, "■ a private turn: nothing of it was stored")));
+            continue;
+        };
+        say(&format!("  {} {}", paint(CYAN, "›"), brief(&turn.text, room(4))));
+        let own: Vec<&EventRow> = events.iter().filter(|event| event.prompt_number == number).collect();
+        print_below("    ", &steps(&own, &session.project), DIM, MAX_LINES);
+        let secrets = own.iter().filter_map(|event| event.payload.as_ref()).map(redacted).sum();
+        if secrets > 0 {
+            say(&format!("    {}", paint(YELLOW, &format!("{} redacted", count(secrets, "secret")))));
+        }
+        if let Some(message) = &turn.closing_message {
+            say(&format!("  {} {}", paint(GREEN, "✓"), brief(message, room(4))));
+        }
+    }
+    say("");
+    Ok(())
+}
+
+/// The tool calls of a turn in a few words, as `read a, b · ran cargo test`.
+fn steps(events: &[&EventRow], project: &str) -> String {
+    let mut steps: Vec<(&str, Vec<String>)> = Vec::new();
+    for (verb, what) in events.iter().filter_map(|event| step(event, project)) {
+        match steps.last_mut() {
+            Some((last, all)) if *last == verb => all.push(what),
+            _ => steps.push((verb, vec![what])),
+        }
+    }
+    steps.iter().map(|(verb, all)| format!("{verb} {}", all.join(", "))).collect::<Vec<_>>().join(" · ")
+}
+
+/// A tool call: what was done, and with what.
+fn step(event: &EventRow, project: &str) -> Option<(&'static str, String)> {
+    let inside = |path: &str| {
+        let marker = format!("/{project}/");
+        path.split_once(&marker).map_or(path, |(_, inside)| inside).to_owned()
+    };
+    let Body::ToolUsed(tool) = event.payload.as_ref()? else { return None };
+    Some(match &tool.call {
+        ToolCall::Run { command, .. } => {
+            let verb = if tool.outcome == Outcome::Ok { "ran" } else { "failed" };
+            (verb, brief(command, MAX_COMMAND))
+        }
+        ToolCall::Read { file, .. } => ("read", inside(file)),
+        ToolCall::Edit { changes } => {
+            let change = changes.first()?;
+            let verb = if change.how == How::Created { "wrote" } else { "edited" };
+            (verb, inside(&change.path))
+        }
+        _ => ("used", tool.tool.clone()),
+    })
+}
+
+fn redacted(payload: &Body) -> i64 {
+    let text = serde_json::to_string(payload).unwrap_or_default();
+    i64::try_from(text.matches("[redacted:").count()).unwrap_or_default()
+}
+
+/// Prints the observations of a session.
+fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
+    prose(&paint(BOLD, "What the built-in observer learned, without a model"));
+    for row in store.session_observations(session.id)? {
+        let observation = &row.observation;
+        let title = format!("{} #{} {}", observation.kind.emoji(), row.id, observation.title);
+        print_below("  ", &title, Style::new(), 1);
+        print_below("     ", &observation.narrative, DIM, MAX_LINES);
+    }
+    say("");
+    Ok(())
+}
+
+/// Prints what prompts of a session two days later get: one that memory answers, and one that it does not.
+fn print_recalled(store: &mut Store, session: &SessionRow) -> Result<()> {
     let settings = Settings::default();
     let Some(mut embedder) = embedders::open(&settings.search) else { return Ok(()) };
     let mut index =
         || index_next(store, embedder.as_mut(), true).map_err(|error| CliError::internal(error.to_string()));
     while index()? > 0 {}
-    if let Some(first) = lines.first() {
-        let reader = Reader { limit: settings.context.tokens.into(), more: More::Commands("remora") };
-        let whose = Whose::Project(project.to_string());
-        let injection = start::preview(store, &whose, &settings, reader, first.at()?)?.injection;
-        say(&paint(BOLD, "Two days later another session begins, and gets"));
-        print_framed(injection.as_ref());
-    }
-    for line in lines {
-        let Some(text) = line.message()?.prompt else { continue };
-        let request = PromptRequest::of_new_session(&text, project);
+    let now = session.started_at.after(TWO_DAYS);
+    prose(&paint(BOLD, "Two days later: what the agent gets with the prompts of a new session"));
+    for question in [ANSWERED, STRANGE] {
+        say(&format!("  {} {}", paint(CYAN, "›"), brief(question, room(4))));
+        let request = PromptRequest::of_new_session(question, session.project_id);
         let engine = Engine { searcher: &Searcher::new(), embedder: Some(embedder.as_mut()) };
-        let explained = prompt::recall(store, engine, &request, &settings, line.at()?)?;
-        say(&format!("{} {}", paint(BOLD, "and with its prompt"), paint(CYAN, &brief(&text, room(76, 20)))));
-        print_framed(explained.injection.as_ref());
-        break;
-    }
-    Ok(())
-}
-
-fn print_framed(injection: Option<&Injection>) {
-    for line in injection.map_or("nothing", |injection| &injection.text).lines() {
-        for line in wrapped(line, room(101, 2)) {
-            say(format!("  {}", painted(&line)).trim_end());
+        let injection = prompt::recall(store, engine, &request, &settings, now)?.injection;
+        let text = injection.as_ref().map_or("nothing, because memory does not answer it", |i| &i.text);
+        for line in text.lines() {
+            print_below("    ", line, GREEN, usize::MAX);
         }
     }
     say("");
-}
-
-fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
-    say(&paint(BOLD, "What the built-in observer made of it"));
-    prose(&paint(DIM, "No model, no network, no cost; the tool calls above are deleted now, this stays.\n"));
-    for row in store.session_observations(session.id)? {
-        let observation = &row.observation;
-        prose_below(
-            &format!("  {} ", observation.kind.emoji()),
-            &format!(
-                "{}  {}",
-                paint(BOLD, &observation.title),
-                paint(DIM, &format!("#{} {}", row.id, observation.kind))
-            ),
-        );
-        for line in wrapped(&observation.narrative, room(101, 5)) {
-            say(&format!("     {line}"));
-        }
-        let files = observation.files_modified.join(", ");
-        if !files.is_empty() {
-            say(&format!("     {}", paint(DIM, &files)));
-        }
-        say("");
-    }
     Ok(())
 }
 
-/// The number of characters that fit after `indent`: at most `comfortable`, fewer in a narrow terminal.
-fn room(comfortable: usize, indent: usize) -> usize {
-    output::columns().map_or(comfortable, |columns| columns.saturating_sub(indent).clamp(20, comfortable))
+/// Width of the output if the terminal's is unknown, and limit if it is wider.
+const WIDTH: usize = 80;
+/// Limit for a command in a turn's steps, in characters.
+const MAX_COMMAND: usize = 28;
+/// Limit for the steps of a turn and for an observation's text, in lines.
+const MAX_LINES: usize = 2;
+const TWO_DAYS: Duration = Duration::from_hours(48);
+/// A question that the first session answers with its reason.
+const ANSWERED: &str = "Why is Money no longer an f64?";
+/// A question about something that no session was about.
+const STRANGE: &str = "How do I rotate the signing key of the mobile app?";
+
+/// The number of characters that fit after `indent`.
+fn room(indent: usize) -> usize {
+    output::columns().unwrap_or(WIDTH).min(WIDTH).saturating_sub(indent).max(20)
 }
 
-/// Wraps a text into lines.
-fn wrapped(text: &str, length: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last().map_or(0, |line| output::width(line));
-        if line > 0 && line + 1 + output::width(word) > length {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push_str(if line.is_empty() { "" } else { " " });
-            line.push_str(word);
-        }
+/// Prints a text after `indent`, wrapped; at most `most` lines of it.
+fn print_below(indent: &str, text: &str, style: Style, most: usize) {
+    let lines = output::hanging("", text, Some(room(indent.len() + 1)));
+    for (number, line) in (1..).zip(lines.iter().take(most)) {
+        let mark = if number == most && lines.len() > most { "…" } else { "" };
+        say(&format!("{indent}{}", paint(style, &format!("{line}{mark}"))));
     }
-    lines
 }
 
-fn print_tally(store: &Store, counts: &Counts, tally: &Tally, place: &Temporary) -> Result<()> {
+fn print_end(store: &Store, counts: &Counts, tally: &Tally, place: &Temporary) -> Result<()> {
     let sound = if store.integrity_problems()?.is_empty() { "the database is sound" } else { "DAMAGED" };
     say(&paint(BOLD, "In all"));
     prose(&format!(
-        "  {} from the agent, {} stored, each in one transaction; {sound}.",
+        "  {} from the agent, {} stored, {} learned; {sound}.",
         count(tally.messages, "message"),
-        count(tally.stored, "event")
-    ));
-    let left_out: Vec<String> = tally.left_out.iter().map(|(what, number)| plural(*number, what)).collect();
-    prose(&format!("  Left out: {}.", left_out.join(", ")));
-    prose(&format!(
-        "  Learned: {} and {}.",
-        count(counts.observations, "observation"),
-        count(counts.summaries, "summary")
+        count(tally.stored, "event"),
+        count(counts.observations, "observation")
     ));
     match place {
         Temporary::Kept(path) => {
@@ -288,94 +320,6 @@ fn print_tally(store: &Store, counts: &Counts, tally: &Tally, place: &Temporary)
     }
     prose(&format!("  {} let your own agent remember: `remora install`", paint(BOLD, "Next:")));
     Ok(())
-}
-
-fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
-    let time = |time, format| output::format_local(time, format);
-    prose(&format!(
-        "{}  {}",
-        paint(BOLD, &format!("{} · {}", session.project, time(session.started_at, "%A %-d %B %Y"))),
-        paint(
-            DIM,
-            &format!(
-                "{} to {} · {} · {}",
-                time(session.started_at, "%H:%M"),
-                time(session.last_activity_at, "%H:%M"),
-                session.host,
-                count(session.events, "event")
-            )
-        )
-    ));
-    let events = store.session_events(session.id)?;
-    let prompts = store.prompts(session.id)?;
-    for number in 1..=session.prompts {
-        let Some(turn) = prompts.iter().find(|turn| turn.prompt_number == number) else {
-            prose(&format!("  {}", paint(YELLOW, "■ a private turn: nothing of it was stored")));
-            continue;
-        };
-        say(&format!("  {} {}", paint(CYAN, "›"), brief(&turn.text, room(96, 4))));
-        for event in events.iter().filter(|event| event.prompt_number == number) {
-            if let Some(line) = describe(event, &session.project) {
-                say(&format!("      {line}"));
-            }
-        }
-        if let Some(message) = &turn.closing_message {
-            say(&format!("    {} {}", paint(GREEN, "✓"), brief(message, room(96, 6))));
-        }
-    }
-    say("");
-    Ok(())
-}
-
-/// Describes a tool call in a few words.
-fn describe(event: &EventRow, project: &str) -> Option<String> {
-    let payload = event.payload.as_ref()?;
-    let redacted = serde_json::to_string(payload).unwrap_or_default().matches("[redacted:").count();
-    let note = match redacted {
-        0 => String::new(),
-        1 => "  1 secret redacted".to_owned(),
-        number => format!("  {number} secrets redacted"),
-    };
-    let room = room(72, 13 + note.len());
-    let file = |path: &str| {
-        let marker = format!("/{project}/");
-        path.split_once(&marker).map_or(path, |(_, inside)| inside).to_owned()
-    };
-    let line = match payload {
-        Body::ToolUsed(tool) => match &tool.call {
-            ToolCall::Run { command, .. } if tool.outcome == Outcome::Ok => {
-                format!("{:<7}{}", "ran", brief(command, room))
-            }
-            ToolCall::Run { command, .. } => paint(RED, &format!("{:<7}{}", "failed", brief(command, room))),
-            ToolCall::Read { file: path, .. } => format!("{:<7}{}", "read", file(path)),
-            ToolCall::Edit { changes } => {
-                let Change { path, how, patch } = changes.first()?;
-                let marked = |mark: char| patch.lines().filter(|line| line.starts_with(mark)).count();
-                match how {
-                    How::Created => {
-                        format!("{:<7}{} ({})", "wrote", file(path), lines(patch.lines().count()))
-                    }
-                    How::Edited => format!("{:<7}{} +{} −{}", "edited", file(path), marked('+'), marked('-')),
-                }
-            }
-            _ => format!("{:<7}{}", "used", tool.tool),
-        },
-        Body::SubagentEnded { message, .. } => format!("{:<7}{}", "agent", brief(message, room)),
-        _ => return None,
-    };
-    Some(format!("{line}{}", paint(YELLOW, &note)))
-}
-
-fn lines(number: usize) -> String {
-    count(i64::try_from(number).unwrap_or(i64::MAX), "line")
-}
-
-/// A count with the plural of the first word: `2 calls of a skipped tool`.
-fn plural(number: i64, what: &str) -> String {
-    match (number, what.split_once(' ')) {
-        (1, _) | (_, None) => format!("{number} {what}"),
-        (_, Some((noun, rest))) => format!("{number} {noun}s {rest}"),
-    }
 }
 
 /// The demo's directory. Removed at the end, unless the user wants to keep it.

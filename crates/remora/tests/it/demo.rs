@@ -13,6 +13,23 @@ fn the_demo_shows_what_is_captured_and_leaves_no_traces() {
 }
 
 #[test]
+fn the_demo_tells_its_story_on_one_screen() {
+    let world = World::new();
+    let output = world.command(&["demo"]).env("COLUMNS", "80").output().unwrap();
+    let text = world.neutral(&output.stdout);
+    assert!(text.lines().count() <= 60, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let (session, rest) = text.split_once("What the built-in observer learned").unwrap();
+    let (learned, recalled) = rest.split_once("Two days later").unwrap();
+    assert!(session.contains("secrets redacted") && session.contains("a private turn"), "{session}");
+    assert!(learned.contains("#2 Money is whole cents"), "{learned}");
+    let (answered, strange) = recalled.split_once("</remora-context>").unwrap();
+    let answered = answered.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(answered.contains("The reason is less the float itself than Tern's rounding rule"), "{answered}");
+    assert!(strange.contains("nothing, because memory does not answer it"), "{strange}");
+}
+
+#[test]
 fn the_demo_can_be_kept_and_holds_no_secret() {
     let world = World::new();
     let kept = world.path("kept");
