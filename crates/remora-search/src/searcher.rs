@@ -148,22 +148,7 @@ impl Searcher {
             candidate.used = outline.map_or(0.0, |outline| outline.feedback.worth(query.now) - 1.0);
         }
         let lexical_weight = fuse(&mut candidates, meaning.background, closeness, knows_language);
-        let plan = Plan {
-            mode: match (meaning.background.is_some(), wants_words) {
-                (true, true) => Mode::Hybrid,
-                (true, false) => Mode::Semantic,
-                (false, _) => Mode::Text,
-            },
-            strict: false,
-            syntax: words.strict,
-            words: words
-                .weighed
-                .iter()
-                .map(|weighed| PlannedWord { word: weighed.term.word.clone(), weight: weighed.weight() })
-                .collect(),
-            lexical_weight,
-            no_vectors,
-        };
+        let plan = plan(&words, meaning.background.is_some(), wants_words, lexical_weight, no_vectors);
         answer::ranked(
             store,
             query,
@@ -306,6 +291,31 @@ impl Look<'_> {
         }
         let all = store.all_passing(filters)?;
         Ok(self.resident.nearest_of(filters.scope, self.vector, most, &all))
+    }
+}
+
+/// How a query was searched, for users.
+fn plan(
+    words: &Lexical,
+    by_meaning: bool,
+    by_words: bool,
+    lexical_weight: f64,
+    no_vectors: Option<String>,
+) -> Plan {
+    let weighed = words.weighed.iter();
+    Plan {
+        mode: match (by_meaning, by_words) {
+            (true, true) => Mode::Hybrid,
+            (true, false) => Mode::Semantic,
+            (false, _) => Mode::Text,
+        },
+        strict: false,
+        syntax: words.strict,
+        words: weighed
+            .map(|weighed| PlannedWord { word: weighed.term.word.clone(), weight: weighed.weight() })
+            .collect(),
+        lexical_weight,
+        no_vectors,
     }
 }
 

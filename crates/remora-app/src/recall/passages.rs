@@ -329,7 +329,7 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
         }
         RecordKind::Note | RecordKind::Event => (String::new(), Vec::new()),
     };
-    let all = parts.iter().flat_map(|part| introduced(sentences(part)));
+    let all = parts.iter().flat_map(|part| introduced(&sentences(part)));
     let mut said: Vec<(String, Role)> = Vec::new();
     for (text, role) in all.chain(open) {
         let text = remora_core::text::one_line(&text, MAX_LENGTH);
@@ -342,7 +342,7 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
 
 /// The sentences that may be injected. One that ends with a colon comes with what it introduces, the next sentence or as
 /// much of a list as fits, and not without it.
-fn introduced(sentences: Vec<Sentence>) -> Vec<(String, Role)> {
+fn introduced(sentences: &[Sentence]) -> Vec<(String, Role)> {
     let mut said = Vec::new();
     for (place, sentence) in sentences.iter().enumerate().filter(|(_, sentence)| !sentence.role.is_idle()) {
         let mut text = sentence.text.clone();
