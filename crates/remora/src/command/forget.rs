@@ -215,7 +215,7 @@ fn print_forgotten(forgotten: &Forgotten) {
 
 fn print_erased(erased: &Erased) {
     let Erased { rewritten, removed, left } = erased;
-    say("Nothing of it is left in the database or its logs.");
+    say("These records are erased from the database and its logs.");
     if !rewritten.is_empty() {
         say(&format!(
             "Rewrote {}.",
