@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::prose::code_spans;
+
 /// Head and tail of a text whose middle was cut.
 ///
 /// Between intake and storage, a cut text is one `String` with the number of missing bytes between two Unicode
@@ -116,14 +118,14 @@ fn is_colour(rest: &str) -> bool {
     parameters.is_some_and(|rest| rest.starts_with('m'))
 }
 
-/// One line of at most `limit` characters, for display.
+/// One line of at most `limit` characters, for display. Spaces in code stay as they are.
 pub fn one_line(text: &str, limit: usize) -> String {
     if let Some(line) = plain_line(text, limit) {
         return line;
     }
     let mut line = String::new();
     let mut length = 0;
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+    for word in words(text, limit) {
         if !line.is_empty() {
             line.push(' ');
             length += 1;
@@ -138,6 +140,23 @@ pub fn one_line(text: &str, limit: usize) -> String {
         }
     }
     line
+}
+
+/// The words of a text, as far as `limit` characters may reach. A code span on one line is part of a word.
+fn words(text: &str, limit: usize) -> impl Iterator<Item = &str> {
+    const LONGEST_CHARACTER: usize = 4;
+    let beginning = prefix(text, LONGEST_CHARACTER.saturating_mul(limit));
+    let is_inline = |code: &str| !code.starts_with("```") && !code.contains(char::is_control);
+    let spans = code_spans(beginning).filter(move |span| is_inline(&text[span.clone()]));
+    let mut spans = spans.peekable();
+    let mut at = 0;
+    text.split(move |c: char| {
+        let start = at;
+        at += c.len_utf8();
+        while spans.next_if(|span| span.end <= start).is_some() {}
+        (c.is_whitespace() || c.is_control()) && !spans.peek().is_some_and(|span| span.contains(&start))
+    })
+    .filter(|word| !word.is_empty())
 }
 
 /// The result of [`one_line`] for most texts, which are ASCII in one line. A session start shows dozens of them.
@@ -195,6 +214,7 @@ mod tests {
             "ab c é",
             "ab\u{7f}cd",
             "a b c d e f",
+            "`a  b`  c",
         ] {
             for limit in 0..=12 {
                 assert_eq!(one_line(text, limit), slowly(text, limit), "{text:?} {limit}");
@@ -222,5 +242,7 @@ mod tests {
         assert_eq!(suffix("ééé", 3), "é");
         assert_eq!(one_line("a\nb\t\u{7}c  d", 80), "a b c d");
         assert_eq!(one_line("alpha beta gamma", 12), "alpha beta…");
+        assert_eq!(one_line("a  `b  c`  ``d`  e``\n `f  g", 80), "a `b  c` ``d`  e`` `f g");
+        assert_eq!(one_line("```\n  a\n  b\n```", 80), "``` a b ```");
     }
 }

@@ -38,9 +38,32 @@ pub fn safe_text(text: &str) -> String {
     without_images(tags::defused(visible(&without_escapes(text)).trim()))
 }
 
-/// Loading an image would tell its server what was read.
+/// Loading an image would tell its server what was read. `vec![1, 2]` is code, unless an address follows it.
 fn without_images(text: String) -> String {
-    if text.contains("![") { text.replace("![", "[") } else { text }
+    if !text.contains("![") {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("![") {
+        let (before, inside) = (&rest[..at], &rest[at + 2..]);
+        safe.push_str(before);
+        safe.push_str(if is_macro(before, inside) { "![" } else { "[" });
+        rest = inside;
+    }
+    safe + rest
+}
+
+fn is_macro(before: &str, inside: &str) -> bool {
+    let mut depth = 1;
+    let end = inside.find(|c: char| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        depth == 0
+    });
+    let after = end.and_then(|end| inside[end + 1..].chars().next());
+    before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && end.is_some()
+        && !matches!(after, Some('(' | '[' | ':'))
 }
 
 /// Ends a cut text at the last whole sentence if that keeps more than half of it.
@@ -83,6 +106,17 @@ mod tests {
         assert_eq!(tags::strip(&format!("{text}Fix it")), "Fix it", "recognised when it comes back");
         assert_eq!(safe("Vec<String> stays", 80), "Vec<String> stays");
         assert_eq!(safe("see ![x](http://a.example/?q=1)", 80), "see [x](http://a.example/?q=1)");
+        for code in ["vec![1, 2] and `assert![x]`", "vec![vec![1], vec![2]]"] {
+            assert_eq!(safe(code, 80), code);
+        }
+        for (image, plain) in [
+            ("a![x](http://a.example/?q=1)", "a[x](http://a.example/?q=1)"),
+            ("a![x][y] a![x]: a![ ![x]", "a[x][y] a[x]: a[ [x]"),
+            ("vec![![x](y)]", "vec![[x](y)]"),
+            ("a![b![x](y)]", "a![b[x](y)]"),
+        ] {
+            assert_eq!(safe(image, 80), plain);
+        }
         assert_eq!(safe("ab\u{202e}cd\u{200b}\u{e0041}\u{9b}31m", 80), "abcd31m");
         assert_eq!(safe("One sentence. Another. And a third one", 26), "One sentence. Another.");
         assert!(safe(&"word ".repeat(300_000), 100).len() < 120);

@@ -1,7 +1,9 @@
 //! The blocks of a Markdown text, each on one line: headings, paragraphs, list items, short tables and short code.
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Options, Tag, TagEnd};
 
+use super::code::code_span;
+use super::emphasis::markdown_events;
 use super::role::role;
 
 /// Length limit for code, in characters. Longer code is a listing, which says little out of context.
@@ -34,7 +36,7 @@ pub(super) enum Block {
 pub(super) fn blocks(markdown: &str) -> Vec<Block> {
     let mut reader = Reader::default();
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
-    for event in Parser::new_ext(markdown, options) {
+    for event in markdown_events(markdown, options) {
         reader.read(event);
     }
     reader.flush();
@@ -76,7 +78,7 @@ impl Reader {
                 Some(code) => code.push_str(&text),
                 None => self.line.push(&text),
             },
-            Event::Code(code) => self.line.push(&format!("`{code}`")),
+            Event::Code(code) => self.line.push_code(&code),
             Event::InlineHtml(html) => self.line.push(&html),
             Event::SoftBreak | Event::HardBreak => self.line.push(" "),
             Event::TaskListMarker(done) => self.line.is_open = !done,
@@ -153,7 +155,7 @@ impl Reader {
             return;
         }
         let line = std::mem::take(&mut self.line);
-        let text = line.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = line.text.trim().to_owned();
         if text.is_empty() {
             return;
         }
@@ -169,19 +171,16 @@ impl Reader {
         self.blocks.push(block);
     }
 
-    /// Appends a command or setting to the sentence that announces it.
+    /// Appends a command or setting to the sentence that announces it, each line as it is.
     fn add_code(&mut self, code: &str) {
-        let lines: Vec<&str> = code.lines().map(str::trim).filter(|line| is_statement(line)).collect();
-        let code = lines.join("; ");
-        if lines.is_empty()
-            || lines.len() > MOST_LINES
-            || code.chars().count() > LONGEST_CODE
-            || code.contains('`')
-        {
+        let lines: Vec<&str> =
+            code.lines().map(str::trim_end).filter(|line| is_statement(line.trim_start())).collect();
+        let code = lines.iter().map(|line| code_span(line)).collect::<Vec<_>>().join("; ");
+        if lines.is_empty() || lines.len() > MOST_LINES || code.chars().count() > LONGEST_CODE {
             return;
         }
         if let Some(Block::Intro(text)) = self.blocks.last_mut() {
-            let text = format!("{text} `{code}`.");
+            let text = format!("{text} {code}.");
             *self.blocks.last_mut().expect("an intro") = Block::Paragraph(text);
         }
     }
@@ -193,9 +192,21 @@ fn is_statement(line: &str) -> bool {
 }
 
 impl Line {
+    /// Appends text, with one space for each run of them.
     fn push(&mut self, text: &str) {
         self.has_plain |= self.strong == 0 && !text.trim().trim_matches(':').is_empty();
-        self.text.push_str(text);
+        for c in text.chars() {
+            if !c.is_whitespace() {
+                self.text.push(c);
+            } else if !self.text.ends_with(' ') {
+                self.text.push(' ');
+            }
+        }
+    }
+
+    fn push_code(&mut self, code: &str) {
+        self.has_plain |= self.strong == 0;
+        self.text.push_str(&code_span(code));
     }
 
     /// Also treats a line that is bold from end to end, or one or two words with a colon, as a heading.

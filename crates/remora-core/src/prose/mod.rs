@@ -1,5 +1,7 @@
 //! Reads messages of an agent: sentences, and the purpose of each.
 
+mod code;
+mod emphasis;
 mod markdown;
 mod normal;
 mod pairs;
@@ -8,6 +10,8 @@ mod role;
 mod split;
 mod words;
 
+pub use code::code_spans;
+pub use emphasis::markdown_events;
 use markdown::{Block, blocks};
 pub use normal::Normal;
 pub use pairs::{pair_hashes, split_words};
@@ -177,6 +181,116 @@ mod tests {
             "A test of both commits is missing. It would:\n1. Document the expected behaviour of the commits\n2. Catch a relapse whatever the code looks like by then\n3. Not be tied to `PendingId`",
         );
         assert!(roles[1..].iter().all(|(_, role)| *role == Role::Offer), "{roles:?}");
+    }
+
+    fn text(markdown: &str) -> String {
+        let all: Vec<String> = sentences(markdown).into_iter().map(|sentence| sentence.text).collect();
+        all.join(" ")
+    }
+
+    #[test]
+    fn emphasis_is_removed() {
+        for (markdown, plain) in [
+            ("**Fixed**: the cache is *not* stale, _really_.", "Fixed: the cache is not stale, really."),
+            (
+                "The **`main.rs`** file (**see above**) is ***very*** old.",
+                "The `main.rs` file (see above) is very old.",
+            ),
+            ("It is __very important__ to keep **3** retries.", "It is very important to keep 3 retries."),
+            ("~~The old way~~ The **.env** file—*yes*!", "The old way The .env file—yes!"),
+            ("这是**重要**的，请注意。", "这是重要的，请注意。"),
+            (
+                "**/api/users** answers *\"no\"* to **read**-only users.",
+                "/api/users answers \"no\" to read-only users.",
+            ),
+        ] {
+            assert_eq!(text(markdown), plain);
+        }
+    }
+
+    /// Code that Markdown alone would read as emphasis.
+    const CODE: &[&str] = &[
+        "2**10 or 1024**2",
+        "1024**2",
+        "a*b*c",
+        "2*3*4",
+        "2 **3 and 4** 5",
+        "snake_case_name",
+        "__dunder__",
+        "__init__.py",
+        "_a_private_name_",
+        "**/*.rs",
+        "src/**/*.ts",
+        "src/*.rs or tests/*.rs",
+        "*.test.*",
+        "*/5 or (*/10)",
+        "foo(**kwargs) or bar(**kwargs)",
+        "f(*args, **kw)",
+        "f(*args) or g(x*)",
+        "5 * 3 * 2",
+        "char **argv",
+        "COUNT(*) or SUM(*)",
+        "(\"*\" or \"*\")",
+        "a.*, b.*",
+        "use a::*; use b::*",
+        "cp ~/a:~/b",
+        "5~10 or 3~4",
+        "/*a*/ or /*b*/",
+        "x**y**z",
+        "[*] or [*]",
+        "2_000_000",
+        "Vec<T>",
+    ];
+
+    #[test]
+    fn operators_globs_and_names_are_no_emphasis() {
+        for code in CODE {
+            for markdown in [
+                format!("The value is {code} now."),
+                format!("{code} is the value."),
+                format!("| a | b |\n|---|---|\n| of it | {code} |"),
+            ] {
+                assert!(text(&markdown).contains(code), "{markdown:?} {:?}", text(&markdown));
+            }
+            let both = format!("**Fixed**: it is {code}, *not* {code}.");
+            assert_eq!(text(&both), format!("Fixed: it is {code}, not {code}."));
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn code_comes_out_as_it_went_in(code in "([ -~]|[*_`~&;\\\\<>é]){0,40}[a-z!-~]") {
+            let span = code::code_span(&code);
+            let markdown = format!("**Fixed**: the *value* {span} is kept, _really_. It works.");
+            let expected = format!("Fixed: the value {span} is kept, really. It works.");
+            proptest::prop_assert_eq!(text(&markdown), expected.clone());
+            proptest::prop_assert_eq!(text(&expected), expected, "also if it is read again");
+            let fence = "`".repeat(code.len() + 3);
+            let line = format!("x {code}");
+            let block = text(&format!("Now run this command:\n\n{fence}\n    {line}\n{fence}\n"));
+            proptest::prop_assert!(block.contains(&format!("    {}", line.trim_end())), "{}", block);
+        }
+
+        #[test]
+        fn numbers_are_not_joined(numbers in proptest::collection::vec(0..10_000_u32, 2..6), mark in "\\*{1,2}|_|~{1,2}") {
+            let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+            let code = numbers.join(&mark);
+            let markdown = format!("The *product* {code} and **then** {code} were kept.");
+            proptest::prop_assert_eq!(text(&markdown), format!("The product {code} and then {code} were kept."));
+        }
+
+        #[test]
+        fn any_text_is_read(text in "([*_~`\\\\\\[\\]()<>|#: \n-]|[a-c0-9é中]){0,60}") {
+            let _ = sentences(&text);
+        }
+    }
+
+    #[test]
+    fn both_lines_of_code_are_kept_as_they_are() {
+        let markdown = "The check is now this one:\n\n```python\nif a  *b* c:\n    return __x__\n```";
+        assert_eq!(text(markdown), "The check is now this one: `if a  *b* c:`; `    return __x__`.");
     }
 
     #[test]

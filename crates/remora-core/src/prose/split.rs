@@ -1,5 +1,6 @@
 //! Sentence boundaries.
 
+use super::code::code_spans;
 use crate::text::is_unspaced;
 
 /// Abbreviations in English, German, French and Spanish whose dot does not end a sentence, and titles before a name.
@@ -18,13 +19,12 @@ const LEAD_IN_LETTERS: usize = 8;
 pub(crate) fn split(text: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut start = 0;
-    let mut in_code = false;
+    let mut spans = code_spans(text).peekable();
     for (at, c) in text.char_indices() {
-        if c == '`' {
-            in_code = !in_code;
-        }
+        while spans.next_if(|span| span.end <= at).is_some() {}
+        let is_code = spans.peek().is_some_and(|span| span.contains(&at));
         // A closing mark was already added to the sentence before.
-        if in_code || at < start {
+        if is_code || at < start {
             continue;
         }
         let after = &text[at + c.len_utf8()..];

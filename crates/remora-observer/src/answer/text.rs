@@ -233,7 +233,7 @@ fn loose_array(inner: &str) -> Vec<String> {
         return inner[..closed].split('"').skip(1).step_by(2).map(str::to_owned).collect();
     }
     let divider = if inner.contains('\'') { "'," } else { "," };
-    inner.split(divider).map(|item| item.trim().trim_matches(['\'', '`']).to_owned()).collect()
+    inner.split(divider).map(|item| unfenced(item.trim().trim_matches('\'')).to_owned()).collect()
 }
 
 fn lines(text: &str, commas: Commas) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Titles that make sense to a new reader: a cause, a decision or a change, with its subject.
 
 use remora_core::memory::ObservationType;
-use remora_core::prose::{Form, Normal, Role, Sentence, is_subject};
+use remora_core::prose::{Form, Normal, Role, Sentence, code_spans, is_subject};
 
 /// Length limit for a title, in characters. A longer one is cut at the last clause that fits.
 const LONGEST: usize = 90;
@@ -157,15 +157,31 @@ pub(super) fn of_sentence(sentence: &str) -> Option<String> {
     if sentence.ends_with(['?', '？']) {
         return None;
     }
-    let sentence =
-        sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && !"`\"'„“/.$<(¿¡«".contains(c));
-    let title = limit(without_lead(sentence));
+    let title = limit(without_lead(without_symbols(sentence)));
     // "Settings > Apps > New" is a path through menus; "Instead of one commit, it now:" ends before it says anything.
     let is_menu = title.matches(" > ").count() >= 2;
     let leads_on =
         introduces && title.rsplit(' ').next().is_some_and(|word| is_dangling(&word) || word == "now");
     let is_telling = title.chars().count() >= SHORTEST && !is_bare(&title) && !is_menu && !leads_on;
     is_telling.then(|| capitalised(&title))
+}
+
+/// The sentence without emoji, bullets and dashes before its first word. `**kwargs`, `~/.config` and `--all` stay.
+fn without_symbols(sentence: &str) -> &str {
+    let mut rest = sentence;
+    loop {
+        let word = rest.split(' ').next().unwrap_or_default();
+        let is_symbol =
+            !word.is_empty() && !word.contains(|c: char| c.is_alphanumeric() || "`\"'$<(„“¿¡«".contains(c));
+        let next = if is_symbol { &rest[word.len()..] } else { rest };
+        let next = next.trim_start_matches(|c: char| {
+            c == ' ' || (!c.is_ascii() && !c.is_alphanumeric() && !"„“¿¡«".contains(c))
+        });
+        if next.len() == rest.len() {
+            return rest;
+        }
+        rest = next;
+    }
 }
 
 /// Whether too few words are subjects, or all of them are names.
@@ -257,18 +273,16 @@ fn is_dangling(word: &&str) -> bool {
     DANGLING.contains(&word.to_lowercase().trim_matches([',', ';', ':']))
 }
 
-/// Removes a backtick or bracket without a partner.
+/// Removes backticks and a bracket without a partner. Code stays as it is.
 fn balanced(title: &str) -> String {
-    let mut title = title.to_owned();
-    if title.matches('`').count() % 2 == 1 {
-        title = title.replace('`', "");
-    }
-    if title.matches('(').count() > title.matches(')').count()
-        && let Some(open) = title.rfind('(')
-    {
-        title.truncate(open);
-    }
-    title.trim_end().to_owned()
+    let spans: Vec<_> = code_spans(title).collect();
+    let is_code = |at: usize| spans.iter().any(|span| span.contains(&at));
+    let text = || title.char_indices().filter(|(at, _)| !is_code(*at));
+    let count = |bracket: char| text().filter(|(_, c)| *c == bracket).count();
+    let open = text().filter(|(_, c)| *c == '(').last().filter(|_| count('(') > count(')'));
+    let end = open.map_or(title.len(), |(at, _)| at);
+    let kept = title[..end].char_indices().filter(|(at, c)| *c != '`' || is_code(*at));
+    kept.map(|(_, c)| c).collect::<String>().trim_end().to_owned()
 }
 
 /// Removes all leads in a row: "Done. The fix is simple: changed…".
@@ -305,7 +319,11 @@ fn after_lead<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
     (leads && marked.split_whitespace().count() >= 3).then_some(marked)
 }
 
+/// With a capital letter, unless a name begins it.
 fn capitalised(text: &str) -> String {
+    if text.split(' ').next().is_some_and(is_name) {
+        return text.to_owned();
+    }
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
@@ -348,6 +366,22 @@ mod tests {
         ] {
             assert_eq!(of_sentence(sentence).as_deref(), Some(title));
         }
+        for code in [
+            "`foo(` and `vec![a` are read",
+            "**kwargs are passed to `f`",
+            "__init__ runs twice a day",
+            "src/**/*.ts is matched",
+            "snake_case_name is wrong here",
+            "~/.config is read first",
+            "--all is the default flag",
+            "1024**2 bytes fit in it",
+            "*.rs and src/*.rs are matched",
+            "main.rs reads the file twice",
+            "``a`b`` is one code span",
+        ] {
+            assert_eq!(of_sentence(&format!("{code}.")).as_deref(), Some(code));
+        }
+        assert_eq!(limit("Reads `a` and `b"), "Reads `a` and b");
         for nothing in [
             "Done!",
             "Is that right?",

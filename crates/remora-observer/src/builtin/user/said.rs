@@ -135,7 +135,9 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
 
 /// The sentence without a list mark and without enclosing parentheses.
 fn unwrapped(sentence: &str) -> &str {
-    let text = sentence.trim().trim_start_matches(['-', '*', '•', ' ']);
+    let text = sentence.trim();
+    let item = ["- ", "* ", "•"].iter().find_map(|mark| text.strip_prefix(mark));
+    let text = item.unwrap_or(text).trim_start();
     let inner = text.strip_prefix('(').and_then(|text| text.trim_end_matches('.').strip_suffix(')'));
     inner.filter(|inner| !inner.contains(['(', ')'])).unwrap_or(text).trim()
 }

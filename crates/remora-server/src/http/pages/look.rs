@@ -1,8 +1,9 @@
 //! Formatting for all pages: times, texts, numbers.
 
 use askama::filters::Safe;
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{CowStr, Event, Options, Tag, TagEnd, html};
 use remora_core::context::safe_text;
+use remora_core::prose::markdown_events;
 use remora_core::text::{one_line, visible};
 use remora_core::time::Time;
 
@@ -94,7 +95,7 @@ pub(super) fn markdown(text: &str) -> Safe<String> {
     let text = safe_text(text);
     let mut depth: usize = 0;
     let events =
-        Parser::new_ext(&text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).filter_map(|event| {
+        markdown_events(&text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).filter_map(|event| {
             Some(match event {
                 Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
                 Event::Start(Tag::HtmlBlock | Tag::Image { .. })
@@ -218,6 +219,13 @@ mod tests {
             }
         }
         assert_eq!(markdown("**a** `b`").0.trim(), "<p><strong>a</strong> <code>b</code></p>");
+    }
+
+    #[test]
+    fn operators_and_names_are_not_shown_as_emphasis() {
+        for code in ["1024**2 or 2**10", "a*b*c", "__init__", "src/**/*.rs", "5~10 or 3~4"] {
+            assert_eq!(markdown(code).0.trim(), format!("<p>{code}</p>"));
+        }
     }
 
     #[test]
