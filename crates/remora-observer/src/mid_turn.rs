@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use remora_core::capture::{self, Paths};
 use remora_core::host::Host;
-use remora_core::intake::Intake;
+use remora_core::intake::{Document, Intake};
 use remora_core::privacy::clean_text;
 use remora_core::settings::Capture;
 use remora_core::text::{Excerpt, prefix};
@@ -22,6 +22,8 @@ const MOST_READ: u64 = 4 << 20;
 /// Bytes read at a time from an imported transcript. It is read from its beginning, and a longer turn would end the
 /// import.
 const MOST_READ_OF_PAST: u64 = 16 << 20;
+/// Bytes read to see whether a transcript ends in a call. Parallel calls return within fewer.
+const MOST_READ_OF_END: u64 = 512 << 10;
 /// Length limits in bytes (head, tail): one text, a digest, and a command that never returned.
 const TEXT: (usize, usize) = (8 << 10, 4 << 10);
 const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
@@ -84,6 +86,25 @@ impl Transcripts {
     /// Whether the closing message of a turn can come from this transcript alone.
     pub(crate) fn may_have_closing(&self, dir: &DataDir, transcript: &Transcript) -> bool {
         transcript::alone_has_closing(transcript.host) && self.gate(dir, transcript).is_some()
+    }
+
+    /// Whether a transcript ends in a tool call or a question that is not answered yet.
+    pub(crate) fn awaits_answer(&self, dir: &DataDir, transcript: &Transcript) -> bool {
+        let host = transcript.host;
+        let lines =
+            self.gate(dir, transcript).and_then(|_| read_lines(&transcript.path, 0, MOST_READ_OF_END).ok());
+        let Some(lines) = lines else { return false };
+        let mut open: Vec<String> = Vec::new();
+        for document in lines.bytes.split_inclusive(|byte| *byte == b'\n').filter_map(document) {
+            let entry = transcript::read(host, &document);
+            if matches!(entry, Some(Entry { line: Line::Asked { .. }, .. })) {
+                open.clear();
+            }
+            let calls = transcript::calls(host, &document);
+            open.extend(calls.made);
+            open.retain(|id| !calls.returned.contains(id));
+        }
+        !open.is_empty()
     }
 
     /// `None` if nothing of this transcript may be read.
@@ -293,9 +314,13 @@ fn clean(text: &str, (head, tail): (usize, usize)) -> String {
 }
 
 fn entry(host: Host, line: &[u8]) -> Option<Entry> {
+    transcript::read(host, &document(line)?)
+}
+
+fn document(line: &[u8]) -> Option<Document> {
     let mut intake = Intake::default();
     intake.push(line).ok()?;
-    transcript::read(host, &intake.finish().ok()?)
+    intake.finish().ok()
 }
 
 /// Enough of a text to recognise it in another one; the rest may have been cut.
@@ -389,6 +414,47 @@ mod tests {
     }
 
     const NOTHING: [&str; 0] = [];
+
+    fn called(ids: &[&str]) -> String {
+        let blocks: Vec<_> = ids
+            .iter()
+            .map(|id| json!({ "type": "tool_use", "id": id, "name": "Ask", "input": {} }))
+            .collect();
+        json!({ "type": "assistant", "message": { "role": "assistant", "content": blocks } }).to_string()
+            + "\n"
+    }
+
+    fn returned(id: &str) -> String {
+        let block = json!({ "type": "tool_result", "tool_use_id": id, "content": "done" });
+        json!({ "type": "user", "message": { "role": "user", "content": [block] } }).to_string() + "\n"
+    }
+
+    #[test]
+    fn a_transcript_that_ends_in_an_unanswered_call_awaits_its_answer() {
+        let mut lines = vec![asked("one"), called(&["old"]), asked("two"), said("I look.")];
+        for (line, awaits) in [
+            (called(&["a", "b"]), true),
+            (returned("b"), true),
+            (called(&["c"]), true),
+            (returned("a"), true),
+            (returned("c"), false),
+            (said("Done."), false),
+            (called(&["d"]), true),
+            (asked("[Request interrupted by user]"), true),
+            (asked("three"), false),
+        ] {
+            lines.push(line);
+            let world = World::new(&lines);
+            assert_eq!(
+                world.transcripts.awaits_answer(&world.dir, &world.transcript),
+                awaits,
+                "{:?}",
+                lines.last()
+            );
+        }
+        let world = World::new(&[called(&["a"])]);
+        assert!(!Transcripts::Ignored.awaits_answer(&world.dir, &world.transcript));
+    }
 
     #[test]
     fn each_waiting_turn_gets_its_own_messages() {

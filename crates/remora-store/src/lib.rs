@@ -71,7 +71,7 @@ pub use ledger::Ledger;
 pub use listing::{Cursor, FoundProject, News, Page, Selection, ToolEvent};
 pub use material::{KnownSession, Recall};
 pub use project::{Joined, Place, ProjectRow, locate, worktree};
-pub use queue::{Backlog, Batch, Failure, Queued, Which};
+pub use queue::{Backlog, Batch, Ended, Failure, Queued, Which};
 pub use record::{EventRecord, HostProcess};
 pub use retention::{AuditRow, Pruned};
 pub use rows::{EventRow, ObservationRow, PromptRow, SessionRow, SummaryRow};

@@ -49,7 +49,8 @@ impl Store {
 
     /// Queued events, oldest first.
     pub fn queue(&self, most: u32) -> Result<Vec<EventRow>, StoreError> {
-        let sql = format!("{EVENT} WHERE q.id IS NOT NULL ORDER BY t.created_at, t.id LIMIT ?1");
+        let sql =
+            format!("{EVENT} WHERE q.id IS NOT NULL AND q.observed < 2 ORDER BY t.created_at, t.id LIMIT ?1");
         self.rows(&sql, &[&most], read_event)
     }
 
@@ -106,6 +107,14 @@ impl Store {
         );
         let values = [batch.session.0, batch.prompt_number];
         Ok(self.db.prepare_cached(&sql)?.query_row(values, read_summary).optional()?)
+    }
+
+    /// Whether the session has a summary that was made of the queued events of a batch's turn.
+    pub fn is_summarized(&self, batch: &Batch) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM pending_messages AS q, json_each(q.records) AS r
+                   WHERE q.status IN ('pending', 'processing') AND q.observed = 1 AND q.session_id = ?1
+                   AND q.prompt_number = ?2 AND r.value LIKE 's%'";
+        Ok(self.db.prepare_cached(sql)?.exists([batch.session.0, batch.prompt_number])?)
     }
 
     /// All versions of a session's summary, in order.

@@ -144,7 +144,7 @@ pub(crate) const PROMPT: &str =
 /// a model, which counts as processing.
 macro_rules! state {
     () => {
-        "CASE WHEN q.status = 'pending' AND q.observed = 1
+        "CASE WHEN q.observed = 2 THEN 'done' WHEN q.status = 'pending' AND q.observed = 1
               THEN iif(q.retry_at IS NULL, 'processing', 'awaiting_model') ELSE q.status END"
     };
 }

@@ -139,9 +139,10 @@ impl Store {
         Ok(self.db.prepare_cached(sql)?.exists([session.0, prompt_number])?)
     }
 
-    /// Whether events of the session are claimed right now.
-    pub fn is_claimed(&self, session: SessionId) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM pending_messages WHERE status = 'processing' AND session_id = ?1";
+    /// Whether events of the session are claimed right now, or kept for a turn that may go on.
+    pub fn is_in_work(&self, session: SessionId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM pending_messages WHERE session_id = ?1
+                   AND (status = 'processing' OR (status = 'pending' AND observed = 2))";
         Ok(self.db.prepare_cached(sql)?.exists([session.0])?)
     }
 

@@ -4,7 +4,7 @@
 use remora_core::intake::Document;
 use remora_core::time::Time;
 
-use super::{Line, asked, said, timestamp};
+use super::{Calls, Line, asked, said, timestamp};
 
 pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
     let line = &document.value;
@@ -20,4 +20,19 @@ pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
         _ => None,
     };
     Some((read?, timestamp(line)))
+}
+
+/// The calls of the main agent.
+pub(super) fn calls(document: &Document) -> Calls {
+    let line = &document.value;
+    let data = &line["data"];
+    let mut calls = Calls::default();
+    if let (true, Some(id)) = (data["parentToolCallId"].is_null(), data["toolCallId"].as_str()) {
+        match line["type"].as_str() {
+            Some("tool.execution_start") => calls.made.push(id.to_owned()),
+            Some("tool.execution_complete") => calls.returned.push(id.to_owned()),
+            _ => {}
+        }
+    }
+    calls
 }

@@ -63,6 +63,27 @@ pub fn read(host: Host, document: &Document) -> Option<Entry> {
     Some(Entry { line, cwd, at })
 }
 
+/// The tool calls in a line, by their ids. Questions and tools that wait for a permission are calls, too.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Calls {
+    pub made: Vec<String>,
+    pub returned: Vec<String>,
+}
+
+/// The tool calls that a line makes, and those that have returned.
+pub fn calls(host: Host, document: &Document) -> Calls {
+    let work = match host {
+        Host::ClaudeCode => claude_code::work(document),
+        Host::Codex => codex::work(document),
+        Host::Copilot => return copilot::calls(document),
+        _ => return Calls::default(),
+    };
+    Calls {
+        made: work.calls.into_iter().map(|(id, _)| id).collect(),
+        returned: work.results.into_iter().map(|(id, _)| id).collect(),
+    }
+}
+
 /// Whether transcripts of this host can be read.
 pub fn is_known(host: Host) -> bool {
     matches!(host, Host::ClaudeCode | Host::Codex | Host::Copilot)

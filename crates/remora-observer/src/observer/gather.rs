@@ -72,7 +72,13 @@ fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
 
 /// Merges the summary of a turn into that of the session.
 pub(super) fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, StoreError> {
-    let Some(turn) = memory.summary else { return Ok(memory) };
+    let Some(turn) = memory.summary else {
+        // What the summary said of a part of the turn may not hold for all of it.
+        let is_stale = store.is_summarized(batch)?;
+        let before = if is_stale { store.summary_before(batch)? } else { None };
+        let summary = is_stale.then(|| before.map(|row| row.summary).unwrap_or_default());
+        return Ok(Memory { summary, ..memory });
+    };
     let mut before = store.summary_before(batch)?.map(|row| row.summary);
     if !memory.refutes.is_empty() {
         let refuted = store.observations(&memory.refutes)?.into_iter().map(|row| row.observation);

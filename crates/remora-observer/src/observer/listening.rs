@@ -37,8 +37,20 @@ impl Observer {
             && store.closing_message(batch.session, batch.prompt_number)?.is_none())
     }
 
+    /// Whether the silent turn of a session goes on, as far as its transcript shows.
+    pub(super) fn goes_on(&self, store: &Store, session: SessionId) -> bool {
+        // Without a transcript its memory is made now, and revised when it ends.
+        let transcript = store.transcript(session).ok().flatten();
+        transcript.is_some_and(|transcript| self.transcripts.awaits_answer(store.dir(), &transcript))
+    }
+
     /// Adds the turn's messages from its host's transcript to a batch.
     pub(super) fn listen(&self, store: &mut Store, batch: &mut Batch) -> Result<(), StoreError> {
+        let queued = || batch.earlier.iter().chain(&batch.events).map(|event| &event.body);
+        let has_ended = queued().any(|body| matches!(body, Body::TurnEnded { .. }));
+        let broke_off = queued().any(|body| matches!(body, Body::TurnEnded { error: Some(_), .. }));
+        // What ran when the turn was observed before has returned since.
+        batch.heard.running.take_if(|_| has_ended);
         let Some(transcript) = store.transcript(batch.session)? else { return Ok(()) };
         let prompt = store.prompt_text(batch.session, batch.prompt_number)?;
         let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &prompt);
@@ -57,9 +69,6 @@ impl Observer {
         if digest.is_some() && !store.was_compacted(batch.session, batch.prompt_number)? {
             heard.digest = digest;
         }
-        let queued = || batch.earlier.iter().chain(&batch.events).map(|event| &event.body);
-        let has_ended = queued().any(|body| matches!(body, Body::TurnEnded { .. }));
-        let broke_off = queued().any(|body| matches!(body, Body::TurnEnded { error: Some(_), .. }));
         if has_ended && !broke_off && closing.is_none() && heard.closing.is_none() {
             heard.closing = heard.said.pop().map(|said| said.text);
         }
@@ -72,8 +81,8 @@ impl Observer {
     /// Reads a transcript again, for messages that its host wrote after the turn was observed. `None` if there are
     /// none.
     pub fn read_late(&self, store: &mut Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
-        // The process that works on the session also reads its transcript.
-        if store.is_claimed(session)? {
+        // The process that works on the session also reads its transcript, and a turn that goes on is read as a whole.
+        if store.is_in_work(session)? {
             return Ok(None);
         }
         let Some(transcript) = store.transcript(session)? else { return Ok(None) };

@@ -18,7 +18,7 @@ use remora_core::ids::SessionId;
 use remora_core::settings::{Capture, Settings};
 use remora_core::time::Time;
 use remora_net::{Health, Trouble};
-use remora_store::{Batch, DataDir, Failure, Store, StoreError};
+use remora_store::{Batch, DataDir, Ended, Failure, Store, StoreError};
 
 use self::gather::{as_reference, in_session, made_at, turn};
 use self::model::{LOOK_AGAIN, Model, let_go, wait};
@@ -188,7 +188,10 @@ impl Observer {
 
     /// Claims the next ended turn and stores what the built-in observer makes of it.
     pub(crate) fn remember_next(&self, store: &mut Store, now: Time) -> Result<Step, StoreError> {
-        let claimed = store.claim(&self.owner, MOST_EVENTS, self.silence, now)?;
+        let ended = if matches!(self.mind, Mind::Builtin) { Ended::Drop } else { Ended::ForModel };
+        store.release_kept(ended, now)?;
+        let mut goes_on = |store: &Store, session| !self.silence.is_zero() && self.goes_on(store, session);
+        let claimed = store.claim_unless(&self.owner, MOST_EVENTS, self.silence, now, &mut goes_on)?;
         let Some(mut batch) = claimed else { return Ok(Step::Nothing) };
         self.listen(store, &mut batch)?;
         if self.awaits_closing(store, &batch, now)? {
@@ -209,7 +212,8 @@ impl Observer {
             has_summary: memory.summary.is_some(),
             transcript: batch.transcript.is_some().then_some(batch.session),
         };
-        if matches!(self.mind, Mind::Builtin) || is_past || !turn.is_worth_a_call() {
+        let is_final = !store.may_go_on(&batch)?;
+        if matches!(self.mind, Mind::Builtin) || is_past || !is_final || !turn.is_worth_a_call() {
             store.confirm(&batch, &memory, None, made_at(&batch))?;
             return Ok(Step::Observed(Box::new(Observed { settled, question: None })));
         }

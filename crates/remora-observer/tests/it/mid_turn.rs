@@ -5,12 +5,14 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use remora_core::feedback::Verdict;
 use remora_core::host::Host;
 use remora_core::ids::SessionId;
 use remora_core::settings::{Provider, Secret, Service, Settings};
 use remora_core::time::Time;
 use remora_observer::{Next, Observer, Task};
-use remora_store::{DataDir, Store};
+use remora_store::{DataDir, HostProcess, Store};
+use remora_sys::process::Identity;
 use serde_json::{Value, json};
 
 use crate::fake::{Api, Behaviour, Fake};
@@ -25,6 +27,8 @@ struct World {
     dir: DataDir,
     store: Store,
     settings: Settings,
+    /// The process of the host, if it is known.
+    host: Option<HostProcess>,
 }
 
 impl World {
@@ -32,7 +36,13 @@ impl World {
         let temp = tempfile::tempdir().unwrap();
         let dir = DataDir::new(temp.path().join("data"));
         let store = Store::open(&dir).unwrap();
-        Self { temp, dir, store, settings: Settings::default() }
+        Self { temp, dir, store, settings: Settings::default(), host: None }
+    }
+
+    /// In a host that runs as long as the test.
+    fn in_living_host() -> Self {
+        let Identity { pid, started_at } = Identity::of(std::process::id()).unwrap();
+        Self { host: Some(HostProcess { pid, started_at: started_at.unwrap() }), ..Self::new() }
     }
 
     fn with_model(fake: &Fake) -> Self {
@@ -54,12 +64,17 @@ impl World {
         let mut stdin = json!({ "session_id": "one", "cwd": "/home/dev/shop", "hook_event_name": event,
             "transcript_path": self.path() });
         stdin.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        replay(&self.dir, &mut self.store, &json!({ "at": at, "stdin": stdin }).to_string());
+        let line = json!({ "at": at, "stdin": stdin, "host_process": self.host });
+        replay(&self.dir, &mut self.store, &line.to_string());
     }
 
     fn write(&self, kind: &str, at: &str, text: &str) {
+        self.write_block(kind, at, &json!({ "type": "text", "text": text }));
+    }
+
+    fn write_block(&self, kind: &str, at: &str, block: &Value) {
         let line = json!({ "type": kind, "isSidechain": false, "timestamp": at,
-            "message": { "role": kind, "content": [{ "type": "text", "text": text }] } });
+            "message": { "role": kind, "content": [block] } });
         let mut file = fs::OpenOptions::new().create(true).append(true).open(self.path()).unwrap();
         writeln!(file, "{line}").unwrap();
     }
@@ -291,4 +306,123 @@ fn a_closing_message_that_never_comes_does_not_hold_the_turn() {
     let ended = copilot_turn(&mut world);
     let next = world.observer().next(&mut world.store, ended.after(Duration::from_secs(4))).unwrap();
     assert!(matches!(next, Next::Settled(_)), "{next:?}");
+}
+
+const FIXED: &str = "Fixed the offsets in `is_valid` because wall clocks were compared: sessions ended an hour early, and \
+    aware datetimes are compared now.";
+
+/// The beginning of a turn whose last command takes 335 seconds.
+fn long_command(world: &mut World) {
+    world.hook("UserPromptSubmit", "2026-03-10T09:00:00Z", &json!({ "prompt": "Why an hour early?" }));
+    world.write("user", "2026-03-10T09:00:00.1Z", "Why an hour early?");
+    world.write("assistant", "2026-03-10T09:00:01Z", "I run all the tests.");
+    world.run("2026-03-10T09:00:02Z", "make test");
+    let call =
+        json!({ "type": "tool_use", "id": "slow", "name": "Bash", "input": { "command": "make slow" } });
+    world.write_block("assistant", "2026-03-10T09:00:03Z", &call);
+}
+
+/// The rest of that turn.
+fn its_end(world: &mut World, closing: &str) {
+    let result = json!({ "type": "tool_result", "tool_use_id": "slow", "content": "done" });
+    world.write_block("user", "2026-03-10T09:05:38Z", &result);
+    world.run("2026-03-10T09:05:38Z", "make slow");
+    world.write("assistant", "2026-03-10T09:05:40Z", closing);
+    world.hook("Stop", "2026-03-10T09:05:41Z", &json!({ "last_assistant_message": closing }));
+}
+
+fn at(time: &str) -> Time {
+    Time::from_iso(time).unwrap()
+}
+
+fn open_ends(world: &World) -> String {
+    world
+        .store
+        .session_summaries(SESSION)
+        .unwrap()
+        .pop()
+        .map(|row| row.summary.next_steps)
+        .unwrap_or_default()
+}
+
+#[test]
+fn a_command_that_takes_longer_than_the_silence_does_not_end_its_turn() {
+    let mut world = World::in_living_host();
+    long_command(&mut world);
+    for minute in ["2026-03-10T09:05:10Z", "2026-03-10T10:05:10Z"] {
+        let next = world.observer().next(&mut world.store, at(minute)).unwrap();
+        assert!(matches!(next, Next::Nothing), "{next:?}");
+    }
+    its_end(&mut world, FIXED);
+    world.settle();
+    let observations = world.store.session_observations(SESSION).unwrap();
+    assert_eq!(observations.len(), 1);
+    assert!(observations[0].observation.title.contains("because wall clocks"), "{observations:?}");
+    assert_eq!(open_ends(&world), "");
+    assert_eq!(world.store.counts().unwrap().summaries, 1);
+}
+
+#[test]
+fn a_turn_that_goes_on_revises_what_silence_made_of_it() {
+    for closing in [FIXED, "Done."] {
+        let mut world = World::new();
+        long_command(&mut world);
+        let next = world.observer().next(&mut world.store, at("2026-03-10T09:05:10Z")).unwrap();
+        assert!(matches!(next, Next::Settled(_)), "nobody knows whether the host lives: {next:?}");
+        assert!(open_ends(&world).contains("`make slow` was still running"));
+        let next = world.observer().next(&mut world.store, at("2026-03-10T09:05:20Z")).unwrap();
+        assert!(matches!(next, Next::Nothing), "{next:?}");
+        assert_eq!(world.observer().read_late(&mut world.store, SESSION).unwrap(), None);
+        its_end(&mut world, closing);
+        world.settle();
+        assert_eq!(open_ends(&world), "", "{closing}");
+        let counts = world.store.counts().unwrap();
+        assert_eq!((counts.summaries, counts.pending, counts.processing), (1, 0, 0));
+        assert_eq!(counts.observations, i64::from(closing == FIXED));
+        assert_eq!(world.offset(), world.length());
+    }
+}
+
+#[test]
+fn a_verdict_on_what_silence_made_of_a_turn_stays_with_its_id() {
+    let mut world = World::in_living_host();
+    long_command(&mut world);
+    let result = json!({ "type": "tool_result", "tool_use_id": "slow", "content": "done" });
+    world.write_block("user", "2026-03-10T09:00:04Z", &result);
+    world.hook(
+        "PostToolUse",
+        "2026-03-10T09:00:05Z",
+        &json!({ "tool_name": "Edit", "tool_use_id": "edit",
+            "tool_input": { "file_path": "/home/dev/shop/auth.py", "old_string": "a", "new_string": "b" } }),
+    );
+    world.write("assistant", "2026-03-10T09:00:06Z", CAUSE);
+    let next = world.observer().next(&mut world.store, at("2026-03-10T09:05:10Z")).unwrap();
+    assert!(matches!(next, Next::Settled(_)), "the agent thinks, and no tool runs: {next:?}");
+    let before = world.store.session_observations(SESSION).unwrap();
+    assert_eq!(before.len(), 1);
+    world.store.judge(before[0].id, Verdict::Pin, false, at("2026-03-10T09:05:11Z")).unwrap();
+    its_end(&mut world, FIXED);
+    world.settle();
+    let after = world.store.session_observations(SESSION).unwrap();
+    assert_eq!(after.iter().map(|row| row.id).collect::<Vec<_>>(), [before[0].id]);
+    assert_ne!(after[0].observation, before[0].observation);
+    assert!(after[0].pinned_at.is_some(), "{after:?}");
+    assert_eq!(world.store.counts().unwrap().summaries, 1);
+}
+
+#[tokio::test]
+async fn a_model_is_called_once_for_a_turn_that_was_silent() {
+    let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("<skip/>"))]);
+    let mut world = World::with_model(&fake);
+    long_command(&mut world);
+    let silent = world.observer().next(&mut world.store, at("2026-03-10T09:05:10Z")).unwrap();
+    assert!(matches!(silent, Next::Settled(_)), "it may go on");
+    let next = world.observer().next(&mut world.store, at("2026-03-10T09:05:20Z")).unwrap();
+    assert!(matches!(next, Next::Nothing), "it may still go on");
+    its_end(&mut world, FIXED);
+    let task = world.ask();
+    assert!(task.ask().await.is_ok());
+    let asked = &fake.requests()[0].body;
+    assert!(asked.contains("make test") && asked.contains("Fixed the offsets"), "{asked}");
+    assert!(!asked.contains("broke_off"), "{asked}");
 }

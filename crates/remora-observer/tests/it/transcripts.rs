@@ -39,7 +39,8 @@ pub(crate) fn replay_of(host: Host, dir: &DataDir, store: &mut Store, jsonl: &st
             Reading::FileAhead(_) | Reading::Nothing => continue,
             Reading::Malformed(reason) => panic!("{reason}: {line}"),
         };
-        if let Taken::Record(record) = take(dir, &Settings::default(), None, report, at).unwrap() {
+        if let Taken::Record(mut record) = take(dir, &Settings::default(), None, report, at).unwrap() {
+            record.host_process = serde_json::from_value(line["host_process"].clone()).ok();
             store.enqueue(&record).unwrap();
         }
     }

@@ -11,7 +11,7 @@ use remora_core::time::Time;
 use rusqlite::{OptionalExtension, TransactionBehavior, params};
 use serde::Serialize;
 
-use super::claim::{oldest_turns, queued};
+use super::claim::{oldest_turns, queued, silent};
 use super::settle::{claimed, give_back, has_rest, mark_observed};
 use super::{Batch, Queued};
 use crate::{Store, StoreError, times, transcripts, writing};
@@ -129,13 +129,14 @@ impl Store {
     }
 
     /// Events of turns that ended before `limit` and were not observed yet. A long turn that is still running does
-    /// not count.
+    /// not count, and neither does a silent one of a host that lives: it may wait for a tool or for the user.
     pub fn overdue(&self, limit: Time) -> Result<Option<Backlog>, StoreError> {
+        let open = serde_json::to_string(&silent(&self.db, limit)?)?;
         let limit = limit.0;
         self.backlog(&format!(
             "status = 'pending' AND observed = 0 AND created_at < {limit} AND session_id IN (
-                 SELECT id FROM sessions AS s WHERE s.last_activity_at < {limit}
-                 OR s.prompt_counter > pending_messages.prompt_number)"
+                 SELECT id FROM sessions AS s WHERE s.prompt_counter > pending_messages.prompt_number
+                 OR (s.last_activity_at < {limit} AND NOT (s.turn_open AND s.id IN (SELECT value FROM json_each('{open}')))))"
         ))
     }
 

@@ -1,5 +1,8 @@
 //! Hands out the oldest turn that has ended. The search for it runs before anything is locked, because hooks must not
 //! wait for it, and its result is cached, because a long queue makes it slow.
+//!
+//! Silence alone proves little: a build may take an hour. While the host lives, the caller decides by the transcript
+//! whether a silent turn goes on.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,6 +11,7 @@ use remora_core::ids::{EventId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
+use super::kept::recall_kept;
 use super::{Batch, CRASHES_PER_HALVING, Queued};
 use crate::{HostProcess, Store, StoreError, transcripts};
 
@@ -51,7 +55,8 @@ macro_rules! due {
              AND NOT EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_retry
                              WHERE m.session_id = turn.session_id AND m.retry_at > ?1
                              AND m.status = 'pending' AND m.observed = 0 AND m.prompt_number = turn.prompt_number)
-             AND (s.prompt_counter > turn.prompt_number OR s.status <> 'active' OR s.last_activity_at <= ?2
+             AND (s.prompt_counter > turn.prompt_number OR s.status <> 'active'
+                  OR (s.last_activity_at <= ?2 AND s.id NOT IN (SELECT value FROM json_each(?5)))
                   OR EXISTS (SELECT 1 FROM pending_messages AS m INDEXED BY pending_messages_by_end
                              WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
                              AND m.kind = 'turn_ended' AND m.status = 'pending' AND m.observed = 0)
@@ -68,7 +73,12 @@ pub(crate) struct Due {
     sessions: VecDeque<i64>,
     /// Ids of abandoned sessions, as a JSON array.
     abandoned: String,
+    /// Ids of silent sessions whose turn goes on, as a JSON array.
+    held: String,
 }
+
+/// How long after it was found to go on a silent turn is looked at again: its host may end without a word.
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
 impl Due {
     const MOST: i64 = 64;
@@ -77,21 +87,23 @@ impl Due {
     /// changed.
     fn next(
         &mut self,
-        db: &Connection,
+        store: &mut Store,
         silence: Duration,
         now: Time,
-    ) -> rusqlite::Result<Option<(i64, i64)>> {
+        goes_on: &mut dyn FnMut(&Store, SessionId) -> bool,
+    ) -> Result<Option<(i64, i64)>, StoreError> {
         let silent_since = now.before(silence);
         while let Some(session) = self.sessions.pop_front() {
-            let turn = db
+            let turn = store
+                .writable()?
                 .prepare_cached(due!(
                     "WITH turn (session_id, prompt_number) AS (
-                         SELECT ?5, min(prompt_number) FROM pending_messages
-                         WHERE status = 'pending' AND session_id = ?5 AND observed = 0
+                         SELECT ?6, min(prompt_number) FROM pending_messages
+                         WHERE status = 'pending' AND session_id = ?6 AND observed = 0
                          HAVING min(prompt_number) IS NOT NULL
                      ) "
                 ))?
-                .query_row(params![now.0, silent_since.0, self.abandoned, 1, session], |row| {
+                .query_row(params![now.0, silent_since.0, self.abandoned, 1, self.held, session], |row| {
                     Ok((row.get(0)?, row.get(1)?))
                 })
                 .optional()?;
@@ -99,11 +111,14 @@ impl Due {
                 return Ok(turn);
             }
         }
-        let abandoned = abandoned(db)?.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-        self.abandoned = format!("[{abandoned}]");
-        let mut found: VecDeque<(i64, i64)> = db
+        self.abandoned = serde_json::to_string(&abandoned(store.writable()?)?)?;
+        let mut held = silent(store.writable()?, silent_since)?;
+        held.retain(|session| goes_on(store, SessionId(*session)));
+        self.held = serde_json::to_string(&held)?;
+        let mut found: VecDeque<(i64, i64)> = store
+            .writable()?
             .prepare_cached(due!(oldest_turns!(0)))?
-            .query_map(params![now.0, silent_since.0, self.abandoned, Self::MOST], |row| {
+            .query_map(params![now.0, silent_since.0, self.abandoned, Self::MOST, self.held], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?
             .collect::<Result<_, _>>()?;
@@ -129,12 +144,26 @@ fn abandoned(db: &Connection) -> rusqlite::Result<Vec<i64>> {
          WHERE newest.id > c.id AND (SELECT min(id) FROM event_traces WHERE session_id = newest.id)
                                   > (SELECT max(id) FROM event_traces WHERE session_id = c.id)"
     ))?;
-    let rows = statement.query_map([], |row| {
-        let host = HostProcess { pid: row.get(1)?, started_at: row.get::<_, i64>(2)?.cast_unsigned() };
-        Ok((row.get(0)?, host))
-    })?;
-    let sessions: Vec<(i64, HostProcess)> = rows.collect::<Result<_, _>>()?;
+    let sessions: Vec<(i64, HostProcess)> = statement.query_map([], with_host)?.collect::<Result<_, _>>()?;
     Ok(sessions.into_iter().filter(|(_, host)| host.is_gone()).map(|(id, _)| id).collect())
+}
+
+/// Sessions whose latest turn is silent since then, and whose host's process lives.
+pub(super) fn silent(db: &Connection, since: Time) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = db.prepare_cached(concat!(
+        oldest_turns!(0),
+        "SELECT s.id, s.host_pid, s.host_started FROM turn JOIN sessions AS s ON s.id = turn.session_id
+         WHERE s.status = 'active' AND s.last_activity_at <= ?1 AND s.prompt_counter = turn.prompt_number
+         AND s.host_pid IS NOT NULL AND s.host_started IS NOT NULL"
+    ))?;
+    let sessions: Vec<(i64, HostProcess)> =
+        statement.query_map([since.0], with_host)?.collect::<Result<_, _>>()?;
+    Ok(sessions.into_iter().filter(|(_, host)| !host.is_gone()).map(|(id, _)| id).collect())
+}
+
+/// The id of a session, and its host's process.
+fn with_host(row: &Row<'_>) -> rusqlite::Result<(i64, HostProcess)> {
+    Ok((row.get(0)?, HostProcess { pid: row.get(1)?, started_at: row.get::<_, i64>(2)?.cast_unsigned() }))
 }
 
 impl Store {
@@ -149,9 +178,22 @@ impl Store {
         silence: Duration,
         now: Time,
     ) -> Result<Option<Batch>, StoreError> {
+        self.claim_unless(owner, most, silence, now, &mut |_, _| false)
+    }
+
+    /// Like [`Store::claim`]. `goes_on` decides whether the silent turn of a session goes on. It is asked only if the
+    /// session's host lives.
+    pub fn claim_unless(
+        &mut self,
+        owner: &str,
+        most: u32,
+        silence: Duration,
+        now: Time,
+        goes_on: &mut dyn FnMut(&Self, SessionId) -> bool,
+    ) -> Result<Option<Batch>, StoreError> {
         // Searched before anything is locked: hooks must not wait while a long queue is searched.
         let mut due = std::mem::take(&mut self.due);
-        let turn = due.next(self.writable()?, silence, now);
+        let turn = due.next(self, silence, now, goes_on);
         self.due = due;
         let Some((session, prompt_number)) = turn? else { return Ok(None) };
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -178,6 +220,7 @@ impl Store {
                 )?
                 .execute(params![event.id.0, owner, now.0])?;
         }
+        recall_kept(&transaction, (session, prompt_number))?;
         let earlier = transaction
             .prepare_cached(
                 "SELECT id, created_at, payload FROM pending_messages
@@ -200,13 +243,18 @@ impl Store {
                      WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
                      AND m.retry_at IS NOT NULL AND m.status = 'pending' AND m.observed";
         let to_observe = format!(
-            "{} SELECT min(ifnull(({retry} = 0), s.last_activity_at + ?1))
+            "{} SELECT min(ifnull(({retry} = 0), iif(s.id IN (SELECT value FROM json_each(?2)),
+                 max(s.last_activity_at + ?1, ?3), s.last_activity_at + ?1)))
              FROM turn JOIN sessions AS s ON s.id = turn.session_id",
             oldest_turns!(0)
         );
         let to_ask = format!("{} SELECT min(({retry} = 1)) FROM turn", oldest_turns!(1));
-        let observe: Option<i64> =
-            self.db.prepare_cached(&to_observe)?.query_row([silence], |row| row.get(0))?;
+        let held = if self.due.held.is_empty() { "[]" } else { &self.due.held };
+        let look_again = Time::now().after(LOOK_AGAIN).0;
+        let observe: Option<i64> = self
+            .db
+            .prepare_cached(&to_observe)?
+            .query_row(params![silence, held, look_again], |row| row.get(0))?;
         let ask: Option<i64> = self.db.prepare_cached(&to_ask)?.query_row([], |row| row.get(0))?;
         Ok(observe.into_iter().chain(ask).min().map(Time))
     }

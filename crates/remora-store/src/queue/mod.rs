@@ -4,13 +4,14 @@
 //! transaction. `release` returns it. A claim whose owner died is reclaimed. Failed events are never thrown away:
 //! after its last attempt an event stays, marked failed, with the reason.
 //!
-//! Payloads outlive their memory in two cases: a model is still to be called (`asking.rs`), or the rest of the turn
-//! is not observed yet. Such events are marked `observed`, with the records made of them, which later memory of the
-//! turn revises.
+//! Payloads outlive their memory in three cases: a model is still to be called (`asking.rs`), the rest of the turn is
+//! not observed yet, or the turn may go on after a silence (`kept.rs`). Such events are marked `observed`, with the
+//! records made of them, which later memory of the turn revises.
 
 mod asking;
 mod claim;
 mod failed;
+mod kept;
 mod recovery;
 mod settle;
 
@@ -18,6 +19,7 @@ pub use asking::Backlog;
 pub(crate) use claim::Due;
 pub use failed::Which;
 pub(crate) use failed::give_up;
+pub use kept::Ended;
 pub(crate) use settle::LONGEST_SUBJECT;
 
 use std::time::Duration;

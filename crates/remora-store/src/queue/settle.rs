@@ -11,6 +11,7 @@ use remora_core::text::one_line;
 use remora_core::time::Time;
 use rusqlite::{Connection, TransactionBehavior, params};
 
+use super::kept::{keep, may_go_on};
 use super::recovery::acquit;
 use super::{Batch, Failure, MOST_ATTEMPTS};
 use crate::record::new_uuid;
@@ -19,8 +20,8 @@ use crate::{Call, Store, StoreError, transcripts, usage, writing};
 
 impl Store {
     /// Stores the memory of a batch, made at `at` by `call`, and removes its payloads, in one transaction. Memory
-    /// stored of it before is revised. Payloads stay until the rest of their turn is observed, because memory of half
-    /// a turn is poor.
+    /// stored of it before is revised. Payloads stay until their turn has ended and the rest of it is observed, because
+    /// memory of half a turn is poor.
     pub fn confirm(
         &mut self,
         batch: &Batch,
@@ -37,10 +38,15 @@ impl Store {
         if !claimed.observed {
             writing::count_turn(&transaction, batch)?;
         }
-        if !claimed.observed && has_rest(&transaction, batch)? {
+        let has_rest = !claimed.observed && has_rest(&transaction, batch)?;
+        if has_rest || (!claimed.observed && may_go_on(&transaction, batch)?) {
             mark_observed(&transaction, batch, &records)?;
             give_back(&transaction, batch)?;
             acquit(&transaction, (batch.session.0, batch.prompt_number))?;
+            if !has_rest {
+                keep_subjects(&transaction, batch)?;
+                keep(&transaction, batch)?;
+            }
         } else {
             remove(&transaction, batch)?;
         }

@@ -142,7 +142,7 @@ CREATE TABLE pending_messages (
     retry_at      INTEGER,
     last_error    TEXT,
     -- 1: its memory is stored, in these records (as users type them: `["123","s4"]`). The payload is kept for the
-    -- rest of its turn and for a model.
+    -- rest of its turn and for a model. 2: the same, and nothing has ended its turn yet.
     observed      INTEGER NOT NULL DEFAULT 0,
     records       TEXT,
     -- For one of a turn's observed events: the turn's text from the host's transcript, as JSON.

@@ -5,7 +5,9 @@ use remora_core::event::{Body, Start, ToolCall};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
-use remora_store::{Batch, EventRecord, EventRow, Failure, HostProcess, ReadOnly, Store, StoreError, Which};
+use remora_store::{
+    Batch, Ended, EventRecord, EventRow, Failure, HostProcess, ReadOnly, Store, StoreError, Which,
+};
 use remora_sys::process::Identity;
 
 use uuid::Uuid;
@@ -298,8 +300,7 @@ fn batches_that_fail_at_the_same_moment_are_not_all_retried_at_the_same_moment()
 fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gone() {
     let world = World::new();
     let silence = Duration::from_mins(5);
-    let alive = Identity::of(std::process::id()).unwrap();
-    let alive = HostProcess { pid: alive.pid, started_at: alive.started_at.unwrap() };
+    let alive = living_host();
     // An earlier process with the same number.
     let gone = HostProcess { started_at: alive.started_at - 1, ..alive };
     let at = |session: &str, host: Option<HostProcess>, project: &str, seconds: u64, body: Body| {
@@ -329,6 +330,118 @@ fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gon
     at("later", Some(alive), "app", 41, bash("make"));
     assert_eq!(claimed(), Some(2));
     assert_eq!(claimed(), None, "one was active later, one has a live host, and one an unknown host");
+}
+
+/// This process, as a host.
+fn living_host() -> HostProcess {
+    let Identity { pid, started_at } = Identity::of(std::process::id()).unwrap();
+    HostProcess { pid, started_at: started_at.unwrap() }
+}
+
+#[test]
+fn silence_ends_a_turn_unless_its_host_lives_and_the_turn_goes_on() {
+    let world = World::new();
+    let silence = Duration::from_mins(5);
+    let alive = living_host();
+    let gone = HostProcess { started_at: alive.started_at - 1, ..alive };
+    for (session, host) in [("alive", Some(alive)), ("unknown", None), ("gone", Some(gone))] {
+        for record in [
+            record_with(session, turn("p1"), prompt("task")),
+            record_with(session, call(&format!("{session}-c1")), bash("make")),
+        ] {
+            world.hook(&EventRecord { host_process: host, ..record });
+        }
+    }
+    let mut store = world.open();
+    let name = |store: &Store, id| {
+        let sessions = store.sessions(None, 10).unwrap();
+        sessions.into_iter().find(|row| row.id == id).unwrap().content_session_id
+    };
+    let later = Time::now().after(Duration::from_mins(6));
+    let mut claimed = |goes_on: bool, now: Time| {
+        let mut asked = Vec::new();
+        let mut ended = Vec::new();
+        while let Some(batch) = store
+            .claim_unless("me", 100, silence, now, &mut |store, session| {
+                asked.push(name(store, session));
+                goes_on
+            })
+            .unwrap()
+        {
+            ended.push(name(&store, batch.session));
+            store.confirm(&batch, &Memory::default(), None, now).unwrap();
+        }
+        asked.dedup();
+        ended.sort();
+        (asked, ended, store.next_due(silence).unwrap())
+    };
+    let (asked, ended, _) = claimed(true, Time::now());
+    assert!(asked.is_empty() && ended.is_empty(), "nothing is silent");
+    let (asked, ended, next) = claimed(true, later);
+    assert_eq!((asked, ended), (vec!["alive".to_owned()], vec!["gone".to_owned(), "unknown".to_owned()]));
+    assert!(next.unwrap() > Time::now().after(Duration::from_secs(30)), "it is not looked at all the time");
+    assert_eq!(claimed(false, later).1, ["alive"], "its transcript does not end in a call");
+}
+
+#[test]
+fn a_turn_that_goes_on_after_a_silence_is_observed_again_as_a_whole() {
+    let world = World::new();
+    world.hook(&record_with("a", turn("p1"), prompt("task")));
+    world.hook(&record_with("a", call("c1"), bash("make")));
+    let mut store = world.open();
+    let now = Time::now().after(Duration::from_mins(1));
+    for title in ["Half of it", "More of it"] {
+        let batch = claim(&mut store, now).unwrap();
+        store.confirm(&batch, &memory(title), None, now).unwrap();
+        assert_eq!(claim(&mut store, now), None);
+        assert_eq!(store.claim_for_model("me", 100, now).unwrap(), None, "it may go on");
+        store.release_kept(Ended::ForModel, now).unwrap();
+        assert_eq!(store.claim_for_model("me", 100, now).unwrap(), None);
+        let counts = store.counts().unwrap();
+        assert_eq!((counts.pending, counts.processing, counts.observations, counts.summaries), (0, 0, 1, 1));
+        assert_eq!(store.queue(10).unwrap(), [], "it is observed");
+        world.hook(&record_with("a", call(&format!("after {title}")), bash("make test")));
+    }
+    // A process that dies with the claim loses nothing.
+    let dead = store.claim("dead", 100, Duration::ZERO, now).unwrap().unwrap();
+    assert_eq!((dead.events.len(), dead.earlier.len()), (1, 3));
+    store.reclaim("me", now).unwrap();
+    world.hook(&record_with("a", turn("p1"), stop("done")));
+    let batch = claim(&mut store, now).unwrap();
+    assert_eq!((batch.events.len(), batch.earlier.len()), (2, 3));
+    store.confirm(&batch, &memory("All of it"), None, now).unwrap();
+    let row = store.observation(remora_core::ids::ObservationId(1)).unwrap().unwrap();
+    assert_eq!((row.observation.title.as_str(), row.source_event_ids.len()), ("All of it", 5));
+    let counts = store.counts().unwrap();
+    assert_eq!((counts.observations, counts.summaries), (1, 1));
+    assert_eq!(world.text("SELECT count(*) || '' FROM pending_messages"), "0");
+}
+
+#[test]
+fn what_silence_claimed_is_kept_until_the_next_prompt_or_for_a_day() {
+    let world = World::new();
+    let mut store = world.open();
+    let now = Time::now().after(Duration::from_mins(1));
+    let left = || world.text("SELECT count(*) || '' FROM pending_messages WHERE prompt_number = 1");
+    let observe = |store: &mut Store, session: &str| {
+        world.hook(&record_with(session, turn("p1"), prompt("task")));
+        world.hook(&record_with(session, call(&format!("{session}-c1")), bash("make")));
+        let batch = claim(store, now).unwrap();
+        store.confirm(&batch, &memory(session), None, now).unwrap();
+        store.release_kept(Ended::Drop, now.after(Duration::from_hours(23))).unwrap();
+        assert_eq!(left(), "2");
+    };
+    observe(&mut store, "a");
+    store.release_kept(Ended::Drop, now.after(Duration::from_hours(25))).unwrap();
+    assert_eq!(left(), "0");
+    observe(&mut store, "b");
+    world.hook(&record_with("b", turn("p2"), prompt("another")));
+    store.release_kept(Ended::ForModel, now).unwrap();
+    let batch = store.claim_for_model("me", 100, now).unwrap().unwrap();
+    assert_eq!((batch.prompt_number, batch.events.len()), (1, 2));
+    store.confirm(&batch, &Memory::default(), None, now).unwrap();
+    assert_eq!(left(), "0");
+    assert_eq!(store.counts().unwrap().observations, 2);
 }
 
 #[test]
