@@ -33,10 +33,21 @@ pub struct Made {
     pub removed: Vec<Backup>,
 }
 
+impl Made {
+    /// Warnings about recent backups that the size limit removed. A command may have named them as the way back.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let now = self.backup.made_at;
+        self.removed.iter().filter(move |backup| backup.is_recent(now)).map(|backup| {
+            let path = backup.path.display();
+            format!("the size limit of all backups (`backup.most_mb`) removed {path}, which is younger than two days")
+        })
+    }
+}
+
 /// Makes a backup in the data directory and removes those that exceed the rotation.
 pub fn make(dir: &DataDir, settings: &settings::Backup, now: Time) -> Result<Made, StoreError> {
     let backup = backup::make(dir, now)?;
-    let removed = backup::rotate(dir, settings.most_mb)?;
+    let removed = backup::rotate(dir, settings.most_mb, now)?;
     Ok(Made { backup, removed })
 }
 

@@ -67,9 +67,11 @@ pub fn write(store: &Store, whose: &Whose, format: Format, out: &mut dyn Write) 
 
 /// Makes the daily backup if it is due. An export changes nothing, but it is often the last step before a memory is
 /// moved or removed.
-pub fn back_up(dir: &DataDir, settings: &settings::Backup, now: Time) -> Result<(), AppError> {
-    if dir.database().exists() && backup::is_due(dir, now)? {
-        backup::make(dir, settings, now)?;
-    }
-    Ok(())
+pub fn back_up(
+    dir: &DataDir,
+    settings: &settings::Backup,
+    now: Time,
+) -> Result<Option<backup::Made>, AppError> {
+    let is_due = dir.database().exists() && backup::is_due(dir, now)?;
+    Ok(if is_due { Some(backup::make(dir, settings, now)?) } else { None })
 }

@@ -297,8 +297,7 @@ pub fn purge(
         LastBackup::BesideDirectory => {
             let mut path = dir.path().as_os_str().to_owned();
             path.push(format!("-{}.db", now.format_utc("%Y%m%dT%H%M%SZ")));
-            back_up(dir, Some(Path::new(&path)), now)
-                .map_err(|error| InstallError::NoLastBackup(Box::new(error)))?
+            last_backup(dir, Path::new(&path)).map_err(|error| InstallError::NoLastBackup(Box::new(error)))?
         }
     };
     fs::remove_dir_all(dir.path())
@@ -314,27 +313,30 @@ pub fn use_provider(dir: &DataDir, provider: Provider) -> Result<(), InstallErro
     Ok(())
 }
 
-/// Makes a backup before a memory is deleted or changed on a large scale, if the memory is not empty and no backup is
-/// fresh. With `to`, a backup is always made there.
-pub fn back_up(dir: &DataDir, to: Option<&Path>, now: Time) -> Result<Option<PathBuf>, InstallError> {
-    if !dir.database().exists() {
+/// Makes a backup before a memory is changed on a large scale, if the memory is not empty and no backup is fresh.
+pub fn back_up(dir: &DataDir, now: Time) -> Result<Option<backup::Made>, InstallError> {
+    if !has_memory(dir)? || !backup::is_due(dir, now).map_err(AppError::from)? {
         return Ok(None);
-    }
-    let store = Store::open(dir).map_err(AppError::from)?;
-    let counts = store.counts().map_err(AppError::from)?;
-    drop(store);
-    if counts.sessions + counts.observations + counts.facts == 0 {
-        return Ok(None);
-    }
-    if let Some(to) = to {
-        remora_store::backup::make_to(dir, to).map_err(AppError::from)?;
-        return Ok(Some(to.to_owned()));
     }
     let (settings, _) = settings::load(dir, |_| None);
-    if !backup::is_due(dir, now).map_err(AppError::from)? {
+    Ok(Some(backup::make(dir, &settings.backup, now).map_err(AppError::from)?))
+}
+
+/// Makes a backup outside of the data directory, unless the memory is empty.
+fn last_backup(dir: &DataDir, to: &Path) -> Result<Option<PathBuf>, InstallError> {
+    if !has_memory(dir)? {
         return Ok(None);
     }
-    Ok(Some(backup::make(dir, &settings.backup, now).map_err(AppError::from)?.backup.path))
+    remora_store::backup::make_to(dir, to).map_err(AppError::from)?;
+    Ok(Some(to.to_owned()))
+}
+
+fn has_memory(dir: &DataDir) -> Result<bool, AppError> {
+    if !dir.database().exists() {
+        return Ok(false);
+    }
+    let counts = Store::open(dir)?.counts()?;
+    Ok(counts.sessions + counts.observations + counts.facts > 0)
 }
 
 fn installed(around: &Surroundings) -> Result<Vec<(Host, Option<PathBuf>, bool)>, InstallError> {

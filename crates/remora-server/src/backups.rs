@@ -126,7 +126,10 @@ fn look_after(dir: &DataDir, due: &Due) -> Result<Condition, StoreError> {
     }
     if due.settings.enabled && backup::is_due(dir, now)? {
         match backup::make(dir, &due.settings, now) {
-            Ok(made) => log::info(dir, "daemon", &describe(&made)),
+            Ok(made) => {
+                log::info(dir, "daemon", &describe(&made));
+                made.warnings().for_each(|warning| log::warn(dir, "daemon", &warning));
+            }
             Err(StoreError::Damaged { .. }) if found_damage(dir, now)? => return Ok(Condition::Damaged),
             Err(error) => return Err(error),
         }

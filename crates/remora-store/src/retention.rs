@@ -1,16 +1,15 @@
 //! Deletes data past its retention: usage, the log of injections, the audit log, failed payloads, old backups.
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use remora_sys::file::is_absent;
 use rusqlite::{Connection, TransactionBehavior};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::backup::{self, Backup};
 use crate::{Store, StoreError, queue, times};
 
 /// Limit for backups made before migrations. Only the latest are useful to go back to.
@@ -60,7 +59,7 @@ impl Store {
             [before(retention.failed_days)],
         )?;
         transaction.commit()?;
-        let backups = self.prune_backups()?;
+        let backups = self.prune_backups(now)?;
         Ok(Pruned { usage, retrievals, audit, failed, backups })
     }
 
@@ -72,27 +71,14 @@ impl Store {
         })
     }
 
-    fn prune_backups(&self) -> Result<usize, StoreError> {
-        let folder = self.dir().backups();
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if is_absent(&error) => return Ok(0),
-            other => other.map_err(StoreError::file(&folder))?,
-        };
-        let mut files: Vec<(std::time::SystemTime, PathBuf)> = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(StoreError::file(&folder))?;
-            // Only our own files: a copy that the user put there stays.
-            if entry.file_name().to_string_lossy().starts_with("before-schema-") {
-                let made = entry.metadata().and_then(|file| file.modified());
-                files.push((made.map_err(StoreError::file(&folder))?, entry.path()));
-            }
-        }
-        files.sort();
-        let surplus = files.len().saturating_sub(MOST_BACKUPS);
-        for (_, path) in &files[..surplus] {
+    /// Only those made before migrations: a copy that the user put there stays, and the others have a rotation.
+    fn prune_backups(&self, now: Time) -> Result<usize, StoreError> {
+        let backups = backup::list(self.dir())?.into_iter().filter(|backup| backup.before_migration);
+        let surplus: Vec<_> = backups.skip(MOST_BACKUPS).filter(|backup| !backup.is_recent(now)).collect();
+        for Backup { path, .. } in &surplus {
             fs::remove_file(path).map_err(StoreError::file(path))?;
         }
-        Ok(surplus)
+        Ok(surplus.len())
     }
 
     /// The bytes of waiting payloads, and of failed ones.

@@ -61,7 +61,8 @@ fn repair(about: &Examination<'_>, fix: Fix) -> Result<Vec<Fixed>, String> {
         Fix::MakeBackup => {
             let made = backup::make(about.dir, &about.settings.backup, about.now)
                 .map_err(|error| error.to_string())?;
-            Ok(done(format!("made {}", made.backup.path.display())))
+            let warnings: String = made.warnings().map(|warning| format!("; {warning}")).collect();
+            Ok(done(format!("made {}{warnings}", made.backup.path.display())))
         }
         Fix::FillIndex => {
             fill_index(&mut open()?).map_err(|error| error.to_string())?;

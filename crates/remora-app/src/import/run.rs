@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_store::backup::{self, Backup};
+use remora_store::backup;
 use remora_store::{DataDir, Scratch, Store};
 use remora_sys::lock;
 use serde::Serialize;
@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::pipeline::{Decides, Rules};
 use super::{ImportError, Report};
 use crate::AppError;
+use crate::backup::Made;
 use crate::context_files::{self, Followed};
 
 /// Options of an import.
@@ -45,7 +46,7 @@ pub struct Imported {
     #[serde(flatten)]
     pub report: Report,
     #[serde(skip)]
-    pub backup: Option<Backup>,
+    pub backup: Option<Made>,
     /// Problems while context files were updated.
     #[serde(skip)]
     pub followed: Followed,
@@ -82,7 +83,7 @@ impl<'a> Request<'a> {
             }
             // A new memory has nothing to back up.
             let backup = if self.dir.database().exists() {
-                Some(crate::backup::make(self.dir, &self.settings.backup, self.now)?.backup)
+                Some(crate::backup::make(self.dir, &self.settings.backup, self.now)?)
             } else {
                 None
             };

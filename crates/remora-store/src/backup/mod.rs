@@ -14,6 +14,7 @@ pub use verify::{Contents, LastCheck, Verified, last_check, record_check, verify
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use remora_core::time::Time;
@@ -89,9 +90,23 @@ fn make_in_folder(source: &Connection, dir: &DataDir, now: Time) -> Result<Backu
     let folder = dir.backups();
     create_private_dir(&folder).map_err(StoreError::file(&folder))?;
     let _lock = dir.lock_backups()?;
-    let path = folder.join(now.format_utc(NAME));
+    let (path, made_at) = free_name(&folder, now);
     let bytes = make_at(source, dir, &path)?.bytes;
-    Ok(Backup { path, made_at: now, bytes, before_migration: false })
+    Ok(Backup { path, made_at, bytes, before_migration: false })
+}
+
+/// No backup replaces another: the second one of a second waits for the next.
+fn free_name(folder: &Path, now: Time) -> (PathBuf, Time) {
+    const SECOND: Duration = Duration::from_secs(1);
+    let mut made_at = now;
+    loop {
+        let path = folder.join(made_at.format_utc(NAME));
+        if !path.exists() {
+            return (path, made_at);
+        }
+        thread::sleep(SECOND);
+        made_at = made_at.after(SECOND);
+    }
 }
 
 pub(crate) fn make_at(source: &Connection, dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {

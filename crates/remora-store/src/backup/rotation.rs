@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::time::Duration;
 
+use remora_core::time::Time;
 use remora_sys::file::is_absent;
 
 use super::{Backup, list};
@@ -12,13 +14,22 @@ use crate::data_dir::DataDir;
 const DAYS: usize = 7;
 const WEEKS: usize = 4;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// Only the size limit removes a backup that is younger. A command may have named it as the way back.
+const KEPT_AT_LEAST: Duration = Duration::from_hours(48);
 
-/// Removes and returns the backups that are no longer needed. Keeps the newest of each of the latest seven days and
-/// four weeks that have any. Above `most_mb` the oldest are removed; the newest always stays.
-pub fn rotate(dir: &DataDir, most_mb: u32) -> Result<Vec<Backup>, StoreError> {
+impl Backup {
+    /// Whether it is too young for the rotation.
+    pub fn is_recent(&self, now: Time) -> bool {
+        now.since(self.made_at) < KEPT_AT_LEAST
+    }
+}
+
+/// Removes and returns the backups that are no longer needed. Keeps all recent ones, and the newest of each of the latest
+/// seven days and four weeks that have any. Above `most_mb` the oldest are removed; the newest always stays.
+pub fn rotate(dir: &DataDir, most_mb: u32, now: Time) -> Result<Vec<Backup>, StoreError> {
     let mut backups = list(dir)?;
     backups.retain(|backup| !backup.before_migration);
-    let kept = kept(&backups, u64::from(most_mb) << 20);
+    let kept = kept(&backups, u64::from(most_mb) << 20, now);
     let mut removed = Vec::new();
     for (backup, stays) in backups.into_iter().zip(kept) {
         if stays {
@@ -33,7 +44,7 @@ pub fn rotate(dir: &DataDir, most_mb: u32) -> Result<Vec<Backup>, StoreError> {
 }
 
 /// Decides for each backup, newest first, whether it stays.
-fn kept(backups: &[Backup], most_bytes: u64) -> Vec<bool> {
+fn kept(backups: &[Backup], most_bytes: u64, now: Time) -> Vec<bool> {
     let (mut days, mut weeks) = (HashSet::new(), HashSet::new());
     let mut bytes: u64 = 0;
     let mut full = false;
@@ -43,7 +54,7 @@ fn kept(backups: &[Backup], most_bytes: u64) -> Vec<bool> {
         let week = (day + 3).div_euclid(7);
         let is_daily = days.len() < DAYS && days.insert(day);
         let is_weekly = weeks.len() < WEEKS && weeks.insert(week);
-        if position > 0 && (full || !(is_daily || is_weekly)) {
+        if position > 0 && (full || !(is_daily || is_weekly || backup.is_recent(now))) {
             return false;
         }
         bytes = bytes.saturating_add(backup.bytes);
@@ -55,16 +66,15 @@ fn kept(backups: &[Backup], most_bytes: u64) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use remora_core::time::Time;
-
     use super::*;
+
+    const SUNDAY_NOON: Time = Time(1_773_576_000_000);
 
     /// Backups of 1 MB, made these numbers of hours before a Sunday noon.
     fn backups(hours: &[i64]) -> Vec<Backup> {
-        let sunday_noon = 1_773_576_000_000;
         let backup = |hours: &i64| Backup {
             path: format!("{hours}").into(),
-            made_at: Time(sunday_noon - hours * DAY_MS / 24),
+            made_at: Time(SUNDAY_NOON.0 - hours * DAY_MS / 24),
             bytes: 1 << 20,
             before_migration: false,
         };
@@ -72,7 +82,7 @@ mod tests {
     }
 
     fn hours_kept(hours: &[i64], most_mb: u64) -> Vec<i64> {
-        let kept = kept(&backups(hours), most_mb << 20);
+        let kept = kept(&backups(hours), most_mb << 20, SUNDAY_NOON);
         hours.iter().zip(kept).filter(|(_, stays)| *stays).map(|(hours, _)| *hours).collect()
     }
 
@@ -84,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_each_day_is_kept() {
-        assert_eq!(hours_kept(&[0, 1, 2, 24, 25], 500), [0, 24]);
+    fn the_newest_of_each_day_is_kept_and_all_of_48_hours() {
+        assert_eq!(hours_kept(&[0, 1, 2, 24, 25, 47, 48, 49, 73], 500), [0, 1, 2, 24, 25, 47, 73]);
     }
 
     #[test]

@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::error::{CliError, Result};
-use crate::output::{self, Table, say};
+use crate::output::{self, Table, say, talk};
 
 /// Make a backup of the database now, or list the backups.
 ///
-/// The daemon makes one every day (`backup.enabled`). Seven daily and four weekly backups are kept, within `backup.most_mb`. A
-/// backup blocks no hook, so agents can work meanwhile. Every copy is verified before it counts. `remora restore` brings one back.
+/// The daemon makes one every day (`backup.enabled`). All backups of 48 hours, seven daily and four weekly ones are kept,
+/// within `backup.most_mb`. A backup blocks no hook, so agents can work meanwhile. Every copy is verified before it counts.
+/// `remora restore` brings one back.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -48,6 +49,7 @@ pub(crate) fn run(app: &App, arguments: &Backup) -> Result<()> {
 
 fn make(app: &App) -> Result<()> {
     let made = backup::make(&app.dir, &app.settings.backup, Time::now())?;
+    warn(&made);
     if app.json {
         let removed: Vec<Value> = made.removed.iter().map(as_json).collect();
         return output::json(&json!({ "backup": as_json(&made.backup), "removed": removed }));
@@ -58,6 +60,12 @@ fn make(app: &App) -> Result<()> {
         say(&format!("Rotation removed {}.", output::count(count, "older backup")));
     }
     Ok(())
+}
+
+pub(super) fn warn(made: &backup::Made) {
+    for warning in made.warnings() {
+        talk(&format!("warning: {warning}"));
+    }
 }
 
 fn make_to(app: &App, path: &Path) -> Result<()> {

@@ -44,9 +44,10 @@ enum Form {
 }
 
 pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
-    if let Err(error) = export::back_up(&app.dir, &app.settings.backup, Time::now()) {
+    match export::back_up(&app.dir, &app.settings.backup, Time::now()) {
+        Ok(made) => made.iter().for_each(super::backup::warn),
         // An export only reads, so it continues without a backup.
-        talk(&format!("warning: no backup was made before the export: {error}"));
+        Err(error) => talk(&format!("warning: no backup was made before the export: {error}")),
     }
     let store = app.open()?;
     let whose = match &arguments.project {

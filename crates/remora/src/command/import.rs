@@ -78,6 +78,7 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
     };
     bar.finish();
     context_files::warn(&imported.followed);
+    imported.backup.iter().for_each(super::backup::warn);
     if !arguments.dry_run {
         // Vectors are created in the background; keyword search finds everything now.
         let _ = remora_client::poke(&app.dir, app.settings.daemon.autostart);
@@ -91,7 +92,7 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
 
 fn as_json(imported: &Imported) -> serde_json::Value {
     let mut value = json!(imported);
-    value["backup"] = json!(imported.backup.as_ref().map(|backup| &backup.path));
+    value["backup"] = json!(imported.backup.as_ref().map(|made| &made.backup.path));
     value
 }
 
@@ -174,8 +175,8 @@ fn show(imported: &Imported) {
     }
     let noun = if report.observed.is_some() { "session" } else { "record" };
     talk(&format!("\nImported {} in {seconds}.", count(number(report.imported()), noun)));
-    if let Some(backup) = imported.backup.as_ref().filter(|_| report.imported() > 0) {
-        talk(&format!("To go back: `remora restore {}`", backup.path.display()));
+    if let Some(made) = imported.backup.as_ref().filter(|_| report.imported() > 0) {
+        talk(&format!("To go back: `remora restore {}`", made.backup.path.display()));
     }
     if report.imported() > 0 {
         talk("Look at it: `remora search WORDS`, `remora project list`");

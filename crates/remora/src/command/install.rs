@@ -120,8 +120,9 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     let next: Vec<(Host, &str, Option<&str>)> =
         plan.hosts.iter().map(|host| (host.host, host.name, host.next_step)).collect();
     let shown = serde_json::to_value(&plan)?;
-    if let Some(backup) = install::back_up(&app.dir, None, Time::now())? {
-        talk(&format!("A backup of the memory is in {}", backup.display()));
+    if let Some(made) = install::back_up(&app.dir, Time::now())? {
+        talk(&format!("A backup of the memory is in {}", made.backup.path.display()));
+        super::backup::warn(&made);
     }
     let lock = lock.map_or_else(|| install::lock(&app.dir), Ok)?;
     let done = install::apply(&around, &app.dir, plan, &lock)?;
