@@ -78,26 +78,32 @@ pub struct Recovery {
     pub skipped: Vec<Backup>,
     /// Events from the spool that are now stored.
     pub taken_in: usize,
-    /// Whether the database that was set aside is sound. If so, restoring it undoes this restore.
-    pub can_go_back: bool,
 }
 
-/// Replaces the database with a backup: the given one, or the newest sound one. Then stores the events in the spool.
-/// The caller holds the daemon's lock.
-pub fn restore(dir: &DataDir, from: Option<&Path>, now: Time) -> Result<Recovery, AppError> {
-    let (from, skipped) = if let Some(path) = from {
-        (path.to_owned(), Vec::new())
-    } else {
-        let (newest, skipped) = backup::newest_sound(dir)?;
-        (newest.ok_or(AppError::NoBackup(dir.backups()))?.path, skipped)
-    };
-    finish(dir, backup::restore(dir, &from, now)?, skipped, now)
+/// The backup to restore.
+#[derive(Debug)]
+pub struct Choice {
+    pub path: PathBuf,
+    /// Newer backups that are damaged.
+    pub skipped: Vec<Backup>,
+}
+
+/// Chooses the backup to restore: the given one, or the newest sound one.
+pub fn choose(dir: &DataDir, from: Option<&Path>) -> Result<Choice, AppError> {
+    if let Some(path) = from {
+        return Ok(Choice { path: path.to_owned(), skipped: Vec::new() });
+    }
+    let (newest, skipped) = backup::newest_sound(dir)?;
+    Ok(Choice { path: newest.ok_or(AppError::NoBackup(dir.backups()))?.path, skipped })
+}
+
+/// Replaces the database with a backup. Then stores the events in the spool. The caller holds the daemon's lock.
+pub fn restore(dir: &DataDir, choice: Choice, now: Time) -> Result<Recovery, AppError> {
+    finish(dir, backup::restore(dir, &choice.path, now)?, choice.skipped, now)
 }
 
 /// Stores the events in the spool and records the result.
 fn finish(dir: &DataDir, restored: Restored, skipped: Vec<Backup>, now: Time) -> Result<Recovery, AppError> {
-    let is_sound = |path: &PathBuf| backup::verify(path).is_ok_and(|verified| verified.is_sound());
-    let can_go_back = restored.set_aside.as_ref().is_some_and(is_sound);
     let waiting = || spool::peek(dir).map_or(0, |contents| contents.records.len());
     let before = waiting();
     drop(Store::open(dir)?);
@@ -105,7 +111,7 @@ fn finish(dir: &DataDir, restored: Restored, skipped: Vec<Backup>, now: Time) ->
     let verified = backup::verify(&dir.database())?;
     let check = LastCheck { checked_at: now, problems: verified.problems, restored: Some(restored.clone()) };
     backup::record_check(dir, &check)?;
-    Ok(Recovery { restored, contents: verified.contents, skipped, taken_in, can_go_back })
+    Ok(Recovery { restored, contents: verified.contents, skipped, taken_in })
 }
 
 /// Called by the daemon before it opens the database: restores a lost or damaged one if there is a sound backup. Also
@@ -125,7 +131,7 @@ pub fn recover(dir: &DataDir, now: Time) -> Result<Option<(Recovery, String)>, A
     if !is_lost {
         return Ok(Some((finish(dir, backup::repair(dir, now)?, Vec::new(), now)?, problem)));
     }
-    match restore(dir, None, now) {
+    match choose(dir, None).and_then(|choice| restore(dir, choice, now)) {
         Ok(recovery) => Ok(Some((recovery, problem))),
         // Without a backup the damaged database stays where it is, and `remora doctor` reports it.
         Err(AppError::NoBackup(_)) => Ok(None),

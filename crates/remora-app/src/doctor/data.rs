@@ -204,7 +204,7 @@ fn recovery(dir: &DataDir, is_sound: bool, now: Time) -> Option<Finding> {
             "see whether it is still there: `remora verify`; restore the newest backup: `remora restore`";
         return Some(Finding::wrong(name, message).hint(hint));
     }
-    let Restored { from, made_at, restored_at, set_aside } = restored?;
+    let Restored { from, made_at, restored_at, set_aside, .. } = restored?;
     let hint = match &set_aside {
         Some(aside) if aside.exists() => Some(format!(
             "the database that was there is {0}; delete it when you no longer need it: `rm {0}*`",

@@ -96,7 +96,7 @@ fn notices(store: &Store, session: SessionId, now: Time) -> Result<Vec<String>, 
         && now.since(restored.restored_at) < NEWS
     {
         notices.push(format!(
-            "This memory was damaged and restored from a backup: what was recorded between {} and {} may be missing.",
+            "This memory was restored from a backup: what was recorded between {} and {} may be missing.",
             made_at.format(MINUTE),
             restored.restored_at.format(MINUTE)
         ));

@@ -53,9 +53,9 @@ pub fn repair(dir: &DataDir, now: Time) -> Result<Restored, StoreError> {
         remove_with_logs(&building);
     }
     built?;
-    let set_aside = restore::put_in_place(dir, &building, held.as_ref(), now)?;
+    let set_aside = restore::put_in_place(dir, &building, held.as_ref(), &now.format_utc(restore::DAMAGED))?;
     let from = set_aside.clone().unwrap_or(database);
-    Ok(Restored { from, made_at: None, restored_at: now, set_aside })
+    Ok(Restored { from, made_at: None, restored_at: now, set_aside, can_go_back: false })
 }
 
 fn build(database: &Path, building: &Path) -> Result<(), StoreError> {

@@ -16,6 +16,10 @@ use crate::{StoreError, connection};
 /// Higher ids are read from a damaged file. They would leave none for new records.
 const MOST_IDS: i64 = 1 << 40;
 
+/// What is added to the name of a database that is set aside: a sound one, and a damaged one.
+const REPLACED: &str = ".replaced-%Y-%m-%dT%H%M%SZ";
+pub(super) const DAMAGED: &str = ".damaged-%Y-%m-%dT%H%M%SZ";
+
 /// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restored {
@@ -25,6 +29,9 @@ pub struct Restored {
     pub restored_at: Time,
     /// The new path of the replaced database.
     pub set_aside: Option<PathBuf>,
+    /// Whether that database is sound. If so, restoring it undoes this restore.
+    #[serde(default)]
+    pub can_go_back: bool,
 }
 
 /// The newest backup that passes every check, and the newer ones that do not.
@@ -47,6 +54,7 @@ pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreE
         return Err(StoreError::Damaged { path: from.to_owned(), reason: problem });
     }
     let database = dir.database();
+    let is_sound = verify(&database).is_ok_and(|verified| verified.is_sound());
     // From here on hooks use the spool. Events and ids of the old file would be lost after this.
     let held = hold_back_writers(&database);
     let used = held.as_ref().and_then(|old| used_ids(old).ok()).unwrap_or_default();
@@ -56,10 +64,11 @@ pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreE
         remove_with_logs(&building);
     }
     built?;
-    let set_aside = put_in_place(dir, &building, held.as_ref(), now)?;
+    let name = if is_sound { REPLACED } else { DAMAGED };
+    let set_aside = put_in_place(dir, &building, held.as_ref(), &now.format_utc(name))?;
     let known = list(dir)?.into_iter().find(|backup| backup.path == from);
     let made_at = known.map(|backup| backup.made_at).or_else(|| modified(from));
-    Ok(Restored { from: from.to_owned(), made_at, restored_at: now, set_aside })
+    Ok(Restored { from: from.to_owned(), made_at, restored_at: now, set_aside, can_go_back: is_sound })
 }
 
 /// Sets the database aside and renames the new one into place. Returns the path of the old one.
@@ -67,10 +76,10 @@ pub(super) fn put_in_place(
     dir: &DataDir,
     building: &Path,
     held: Option<&Connection>,
-    now: Time,
+    name: &str,
 ) -> Result<Option<PathBuf>, StoreError> {
     let database = dir.database();
-    let set_aside = set_aside(&database, now)?;
+    let set_aside = set_aside(&database, name)?;
     fs::rename(building, &database).map_err(StoreError::file(&database))?;
     sync_folder(&database)?;
     if held.is_some() {
@@ -130,8 +139,8 @@ pub(super) fn hold_back_writers(database: &Path) -> Option<Connection> {
 }
 
 /// Renames the database together with its log, so that it can still be opened.
-fn set_aside(database: &Path, now: Time) -> Result<Option<PathBuf>, StoreError> {
-    let named = with_suffix(database, &now.format_utc(".damaged-%Y-%m-%dT%H%M%SZ"));
+fn set_aside(database: &Path, name: &str) -> Result<Option<PathBuf>, StoreError> {
+    let named = with_suffix(database, name);
     // Never replaces a file that was set aside before, even within the same second.
     let others = (2..).map(|number| with_suffix(&named, &format!("-{number}")));
     let is_free = |path: &PathBuf| !path.exists();

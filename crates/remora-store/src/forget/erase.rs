@@ -150,6 +150,7 @@ pub(super) fn copies(dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
             // Named by `restore`, or by the user as our hints suggest. These may be damaged.
             let is_ours = folder == dir.backups() && name.contains(".db")
                 || name.starts_with("remora.db.damaged")
+                || name.starts_with("remora.db.replaced")
                 || name.starts_with("remora.db.old");
             let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
             if is_file && !is_log && path != dir.database() && (is_ours || is_database(&path)) {

@@ -49,6 +49,13 @@ pub(crate) fn run(app: &App, arguments: &Verify) -> Result<ExitCode> {
 }
 
 fn print(verified: &Verified, hint: &str) {
+    print_state(verified);
+    if !verified.is_sound() {
+        talk(&format!("\n{} {hint}", paint(BOLD, "hint:")));
+    }
+}
+
+pub(super) fn print_state(verified: &Verified) {
     let path = verified.path.display();
     if verified.is_sound() {
         let contents = verified.contents.as_ref().map(|contents| format!("; {}", contents_text(contents)));
@@ -65,7 +72,6 @@ fn print(verified: &Verified, hint: &str) {
     for problem in &verified.problems {
         prose_below("  ", problem);
     }
-    talk(&format!("\n{} {hint}", paint(BOLD, "hint:")));
 }
 
 pub(super) fn as_json(verified: &Verified) -> Value {

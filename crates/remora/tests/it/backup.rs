@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::daemon::{Background, turn};
-use crate::support::{World, contains};
+use crate::support::{World, contains, run_hook};
 
 impl World {
     fn database(&self) -> PathBuf {
@@ -40,7 +40,11 @@ impl World {
     fn set_aside(&self) -> Vec<String> {
         let names = fs::read_dir(self.data()).unwrap().map(|entry| entry.unwrap().file_name());
         let names = names.map(|name| name.to_string_lossy().into_owned());
-        names.filter(|name| name.starts_with("remora.db.damaged-") && name.ends_with('Z')).collect()
+        let beginnings = ["remora.db.damaged-", "remora.db.replaced-"];
+        let is_aside = |name: &String| {
+            name.ends_with('Z') && beginnings.iter().any(|beginning| name.starts_with(beginning))
+        };
+        names.filter(is_aside).collect()
     }
 }
 
@@ -90,7 +94,7 @@ fn a_restore_brings_back_everything_in_the_backup_after_any_damage() {
 
         // An event that arrives in the meantime goes to the spool.
         world.hook(&world.prompt("later", "What about the harbour?"));
-        let restored = world.json(&["restore"]);
+        let restored = world.json(&["restore", "--yes"]);
         assert_eq!((&restored["from"], &restored["taken_in"]), (&made["path"], &json!(1)), "{name}");
         assert_eq!(restored["set_aside"].is_null(), name == "removed", "{name}: {restored}");
         world.assert_memory_is_there();
@@ -133,10 +137,10 @@ fn a_backup_to_a_named_file_can_be_restored() {
     assert_eq!(again.status.code(), Some(2), "no file is replaced: {again:?}");
     fs::remove_file(world.database()).unwrap();
     world.remove_log();
-    let nothing = world.remora(&["restore"]);
+    let nothing = world.remora(&["restore", "--yes"]);
     assert_eq!(nothing.status.code(), Some(1), "{nothing:?}");
     assert!(contains(&nothing.stderr, "remora restore FILE"), "{nothing:?}");
-    world.text(&["restore", elsewhere]);
+    world.text(&["restore", "--yes", elsewhere]);
     world.assert_memory_is_there();
 }
 
@@ -147,10 +151,10 @@ fn a_damaged_backup_is_skipped_and_a_named_one_refused() {
     world.text(&["backup"]);
     let newer = world.data().join("backups/remora-2099-01-01T000000Z.db");
     fs::write(&newer, "?".repeat(9000)).unwrap();
-    let refused = world.remora(&["restore", newer.to_str().unwrap()]);
+    let refused = world.remora(&["restore", "--yes", newer.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(3), "{refused:?}");
     assert!(world.set_aside().is_empty(), "nothing was changed");
-    let restored = world.json(&["restore"]);
+    let restored = world.json(&["restore", "--yes"]);
     assert_eq!(restored["skipped"][0]["path"], json!(newer));
     world.assert_memory_is_there();
     assert_eq!(world.set_aside().len(), 1);
@@ -184,11 +188,92 @@ fn a_restore_by_mistake_can_be_undone() {
     world.text(&["backup"]);
     turn(&world, "two", 1, |message| world.hook(message));
     world.text(&["queue", "drain"]);
-    let restored = world.json(&["restore"]);
+    let restored = world.json(&["restore", "--yes"]);
     assert_eq!(world.count("observations"), 3);
     assert_eq!(restored["can_go_back"], true);
-    world.text(&["restore", restored["set_aside"].as_str().unwrap()]);
+    world.text(&["restore", "--yes", restored["set_aside"].as_str().unwrap()]);
     assert_eq!(world.count("observations"), 4);
+}
+
+#[test]
+fn a_sound_database_that_a_restore_replaces_is_not_called_damaged() {
+    let world = World::new();
+    world.observe();
+    world.text(&["backup"]);
+    let restored = world.remora(&["restore", "--yes"]);
+    assert!(restored.status.success() && !contains(&restored.stdout, "damaged"), "{restored:?}");
+    let aside = world.set_aside();
+    assert!(aside.len() == 1 && contains(&restored.stdout, &aside[0]), "{aside:?}: {restored:?}");
+    let start = world.message("SessionStart", &json!({"source": "startup"}));
+    let started = run_hook(&mut world.hook_command(), start.to_string().as_bytes());
+    assert!(contains(&started.output.stdout, "restored from a backup"), "{:?}", started.output);
+    assert!(!contains(&started.output.stdout, "damaged"), "{:?}", started.output);
+    // Forgetting covers it as well.
+    let id = world.json(&["search", "wrong index", "--all"])["hits"][0]["id"].as_str().unwrap().to_owned();
+    world.text(&["forget", &id, "--yes", "--now"]);
+    let verified = remora_store::backup::verify(&world.data().join(&aside[0])).unwrap();
+    assert_eq!(verified.contents.unwrap().observations, 2);
+}
+
+#[test]
+fn a_restore_asks_before_it_replaces_a_database() {
+    let world = World::new();
+    world.observe();
+    world.text(&["backup"]);
+    turn(&world, "two", 1, |message| world.hook(message));
+    world.text(&["queue", "drain"]);
+    for arguments in [&["restore"][..], &["restore", "--json"]] {
+        let refused = world.remora(arguments);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(contains(&refused.stderr, "nothing was restored"), "{refused:?}");
+        assert!(contains(&refused.stderr, "`remora restore --yes`"), "{refused:?}");
+    }
+    assert_eq!(world.count("observations"), 4);
+    fs::remove_file(world.database()).unwrap();
+    world.remove_log();
+    world.text(&["restore"]);
+    world.assert_memory_is_there();
+}
+
+#[test]
+fn what_import_names_to_go_back_to_outlives_later_backups() {
+    let other = World::new();
+    other.text(&["save", "Totals are cents."]);
+    let lines = other.path("lines.jsonl");
+    fs::write(&lines, other.text(&["export"])).unwrap();
+    let world = World::new();
+    world.observe();
+    let before = world.count("observations");
+    let imported = world.remora(&["import", lines.to_str().unwrap()]);
+    let named = String::from_utf8_lossy(&imported.stderr).into_owned();
+    let restore = named.split('`').find_map(|part| part.strip_prefix("remora restore ")).unwrap();
+    assert!(world.count("observations") > before, "{named}");
+    // The first of them may be made in the same second.
+    for _ in 0..3 {
+        world.text(&["backup"]);
+    }
+    world.text(&["restore", "--yes", restore]);
+    assert_eq!(world.count("observations"), before);
+}
+
+#[test]
+fn a_recent_backup_that_the_size_limit_removes_is_named() {
+    let world = World::new();
+    world.observe();
+    let database = rusqlite::Connection::open(world.database()).unwrap();
+    database.execute_batch("CREATE TABLE filler AS SELECT randomblob(700000) AS bytes").unwrap();
+    drop(database);
+    let first = world.json(&["backup"])["backup"]["path"].as_str().unwrap().to_owned();
+    let make =
+        |arguments: &[&str]| world.command(arguments).env("REMORA_BACKUP_MOST_MB", "1").output().unwrap();
+    let second = make(&["backup", "--json"]);
+    assert!(contains(&second.stderr, &first) && contains(&second.stderr, "backup.most_mb"), "{second:?}");
+    let second: Value = serde_json::from_slice(&second.stdout).unwrap();
+    assert_eq!(second["removed"][0]["path"], json!(first));
+    let lines = world.path("lines.jsonl");
+    fs::write(&lines, world.text(&["export"])).unwrap();
+    let imported = make(&["import", lines.to_str().unwrap()]);
+    assert!(contains(&imported.stderr, second["backup"]["path"].as_str().unwrap()), "{imported:?}");
 }
 
 #[test]
@@ -238,7 +323,7 @@ fn a_running_daemon_is_stopped_for_a_restore_and_started_again() {
     world.text(&["backup"]);
     background.command(&["daemon", "start"]).output().unwrap();
     let before = background.pid().unwrap();
-    let restored = background.command(&["restore"]).output().unwrap();
+    let restored = background.command(&["restore", "--yes"]).output().unwrap();
     assert!(restored.status.success(), "{restored:?}");
     background.wait("a new daemon", || background.pid().is_some_and(|pid| pid != before && pid != 0));
     world.assert_memory_is_there();

@@ -171,14 +171,14 @@ fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
     messages.push(asked);
     world.text(&["backup"]);
     // Creates a database that was set aside.
-    world.text(&["restore"]);
+    world.text(&["restore", "--yes"]);
     messages.extend(queued(&world, &rest[5..]));
     for phrase in &phrases {
         let files = files_with(&world, phrase);
         assert!(!files.is_empty(), "{phrase} was never stored");
     }
     let places: Vec<String> = phrases.iter().flat_map(|phrase| files_with(&world, phrase)).collect();
-    for part in ["remora.db", "backups/", "remora.db.damaged-", "CLAUDE.md", "spool"] {
+    for part in ["remora.db", "backups/", "remora.db.replaced-", "CLAUDE.md", "spool"] {
         assert!(is_named(&places, part), "{part}: {places:?}");
     }
     for phrase in &phrases {
@@ -319,7 +319,7 @@ fn a_backup_kept_elsewhere_does_not_restore_forgotten_records() {
     let id = world.json(&["search", "bug 3", "--kind", "observation"])["hits"][0]["id"].clone();
     world.text(&["forget", "bug 2", "--yes", "--now", "--all"]);
     world.text(&["forget", id.as_str().unwrap(), "--yes", "--now"]);
-    world.text(&["restore", copy.to_str().unwrap()]);
+    world.text(&["restore", "--yes", copy.to_str().unwrap()]);
     world.text(&["queue", "drain", "--all"]);
     let shown = world.json(&["search", "bug", "--all"]).to_string();
     assert!(shown.contains("ug 1 of one") && !shown.contains("ug 2 of one"), "{shown}");

@@ -748,7 +748,7 @@ fn purge_deletes_the_memory_and_nothing_else_does() {
     // A purge by mistake can be undone.
     let backup = purged["backup"].as_str().unwrap();
     assert_eq!(tree(&world.path("home")).len(), 1, "{purged}");
-    world.text(&["restore", backup]);
+    world.text(&["restore", "--yes", backup]);
     assert_eq!(world.count("sessions"), 1);
     fs::remove_file(backup).unwrap();
     world.text(&["uninstall", "--purge", "--no-backup", "--yes"]);

@@ -55,7 +55,7 @@ fn a_loss_is_reported_at_the_start_of_the_next_session() {
     start(&world, &project, "one");
     world.text(&["save", "The harbour gate opens at noon."]);
     world.text(&["backup"]);
-    world.text(&["restore"]);
+    world.text(&["restore", "--yes"]);
     let text = start(&world, &project, "two");
     assert!(text.contains("restored from a backup") && text.contains("may be missing"), "{text}");
     assert!(text.contains("harbour gate"), "{text}");
