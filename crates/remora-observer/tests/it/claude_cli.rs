@@ -193,12 +193,16 @@ async fn asks_from_a_process_of_its_own() {
 
 #[test]
 fn claude_ends_when_we_are_killed() {
-    let world = World::new("echo > \"$out/started\"; cat > /dev/null; echo > \"$out/ended\"");
+    // It does not read its input, and so does not notice that it is closed.
+    let script = "sleep 1000 & echo $! $$ > \"$out/new\"; mv \"$out/new\" \"$out/started\"; wait";
+    let world = World::new(script);
     let mut helper = ask_elsewhere(&world, |_| {});
     eventually("claude starts", || world.path("started").exists());
     helper.kill().unwrap();
     helper.wait().unwrap();
-    eventually("claude has ended", || world.path("ended").exists());
+    for pid in world.text("started").split_whitespace() {
+        eventually("claude and what it started have ended", || !is_running(pid));
+    }
 }
 
 #[tokio::test]

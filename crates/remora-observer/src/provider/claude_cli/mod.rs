@@ -4,6 +4,7 @@
 //! memory files, only selected environment variables, and no session that would show up in `claude --resume`. An API
 //! key in our environment is not passed on, so it cannot be billed by accident.
 
+mod group;
 mod system_file;
 mod transcript;
 
@@ -15,12 +16,12 @@ use std::time::Duration;
 
 use remora_core::environment;
 use remora_net::CallError;
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 
 use super::{Config, ProviderError, Reply, Request};
+use group::Group;
 use system_file::SystemFile;
 use transcript::{Heard, Transcript};
 
@@ -88,8 +89,11 @@ impl ClaudeCli {
         let system = SystemFile::write(&self.directory, request.system).map_err(|error| {
             CallError::misconfigured(format!("cannot write to {}: {error}", self.directory.display()))
         })?;
-        let child = self.command(model, system.name(), request).spawn();
-        let mut running = Running::new(child.map_err(|error| self.not_started(&error))?);
+        let group = Group::start(&self.directory)
+            .map_err(|error| CallError::misconfigured(format!("`/bin/sh` did not start: {error}")))?;
+        let child = self.command(model, system.name(), request).process_group(group.id()).spawn();
+        let child = child.map_err(|error| self.not_started(&error))?;
+        let mut running = Running { child, _group: group };
         let mut transcript = Transcript::default();
         let talk = tokio::time::timeout(self.timeout, running.talk(request, &mut transcript));
         if talk.await.is_err() {
@@ -109,12 +113,10 @@ impl ClaudeCli {
             .envs(std::env::vars_os().filter(|(name, _)| is_passed(name)))
             .envs(SET.iter().copied())
             .env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", request.max_output_tokens.to_string())
-            // If we are killed, it still waits for the answer to its own request, but no longer than this.
             .env("API_TIMEOUT_MS", self.timeout.as_millis().to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
             .kill_on_drop(true);
         command
     }
@@ -132,21 +134,15 @@ fn is_passed(name: &OsStr) -> bool {
     name.to_str().is_some_and(environment::is_harmless)
 }
 
-/// A child in its own process group, which is killed when this value is dropped.
+/// A child, and the group in which it and everything it started is killed when this value is dropped.
 struct Running {
     child: Child,
-    group: Option<Pid>,
+    _group: Group,
 }
 
 impl Running {
-    fn new(child: Child) -> Self {
-        let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        Self { child, group }
-    }
-
-    /// Sends the request, and reads until the answer is complete or the child has exited.
-    ///
-    /// Its standard input stays open until then: if we are killed, the closed pipe tells the child to exit.
+    /// Sends the request, and reads until the answer is complete or the child has exited. Its standard input stays open
+    /// until then.
     async fn talk(&mut self, request: &Request<'_>, transcript: &mut Transcript) {
         let pipes = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         let (Some(mut stdin), Some(stdout), Some(mut stderr)) = pipes else { return };
@@ -199,14 +195,5 @@ async fn collect(from: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
         let room = LONGEST_STDERR.saturating_sub(into.len()).min(length);
         into.extend_from_slice(&buffer[..room]);
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Also kills everything it started. If the group is already gone, there is nothing to do.
-        if let Some(group) = self.group {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
     }
 }
