@@ -61,8 +61,12 @@ fn repair(about: &Examination<'_>, fix: Fix) -> Result<Vec<Fixed>, String> {
         Fix::MakeBackup => {
             let made = backup::make(about.dir, &about.settings.backup, about.now)
                 .map_err(|error| error.to_string())?;
-            let warnings: String = made.warnings().map(|warning| format!("; {warning}")).collect();
-            Ok(done(format!("made {}{warnings}", made.backup.path.display())))
+            let mut outcome = format!("made {}", made.backup.path.display());
+            for warning in made.warnings() {
+                outcome.push_str("; ");
+                outcome.push_str(&warning);
+            }
+            Ok(done(outcome))
         }
         Fix::FillIndex => {
             fill_index(&mut open()?).map_err(|error| error.to_string())?;

@@ -187,7 +187,11 @@ fn the_commands_in_the_readme_work() {
         } else {
             words
         };
-        let words = if words == ["uninstall"] { vec!["uninstall", "--yes"] } else { words };
+        // At a terminal, these ask.
+        let words = match words.as_slice() {
+            [command @ ("uninstall" | "restore")] => vec![command, "--yes"],
+            _ => words,
+        };
         world.text(&words);
         ran += 1;
     }
