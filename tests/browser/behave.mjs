@@ -85,7 +85,7 @@ export async function behave({ context, page, test, until, origin, world, turn, 
     world.remora("pause", "--project");
     try {
       await page.reload();
-      assert.match(await state.innerText(), /Needs attention\s+Capture is paused in project/);
+      assert.match(await state.innerText(), /Worth knowing[^]*paused in project/);
       await page.goto(`${origin}/health`);
       assert.match(await page.locator("main").innerText(), /paused in project/);
     } finally {

@@ -12,6 +12,9 @@ export class World {
     this.data = path.join(this.home, "data");
     this.project = this.directory(name);
     this.env = { PATH: process.env.PATH, HOME: this.home, REMORA_DATA_DIR: this.data, REMORA_DAEMON_PORT: "0" };
+    // An agent with hooks, so that the doctor finds nothing.
+    this.directory(".claude");
+    this.remora("install", "--yes");
   }
 
   directory(name) {

@@ -14,7 +14,6 @@
 //!
 //! This crate knows no wire format, no HTTP, and no output format.
 
-pub mod attention;
 pub mod backup;
 pub mod capture;
 pub mod context_files;

@@ -129,10 +129,19 @@ fn database(opened: &Opened<'_>) -> Finding {
     if store.read_only() == Some(ReadOnly::Disk) {
         return Finding::failed(name, &StoreError::ReadOnly { path: opened.about.dir.database() });
     }
-    match store.integrity_problems() {
-        Ok(problems) if problems.is_empty() => Finding::good(name, "sound"),
+    let found = if opened.about.is_thorough {
+        store.integrity_problems().map(|problems| (problems, "sound".to_owned()))
+    } else {
+        let last = last_check(opened.about.dir);
+        Ok(last.map_or_else(
+            || (Vec::new(), "open; not checked yet".to_owned()),
+            |last| (last.problems, format!("sound at the check of {}", local(last.checked_at))),
+        ))
+    };
+    match found {
+        Ok((problems, sound)) if problems.is_empty() => Finding::good(name, sound),
         // `remora verify` names the cheapest repair: a new index, a backup, a new database.
-        Ok(problems) => Finding::wrong(name, format!("damaged: {}", problems[0]))
+        Ok((problems, _)) => Finding::wrong(name, format!("damaged: {}", problems[0]))
             .hint("see all of it, and how to restore: `remora verify`"),
         Err(error) => opened.failed(name, error),
     }

@@ -10,9 +10,17 @@ use super::finding::grouped;
 use super::{Finding, Fix, Group, Opened, count, local};
 use crate::recall;
 
+const DECIDE: &str = "decide on the page Memory: `remora ui`; or see them in their project: `remora facts`";
+
 pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
-    let mut findings =
-        vec![index(opened), vectors(opened), embedder(opened), context_files(opened), forgetting(opened)];
+    let mut findings = vec![
+        index(opened),
+        vectors(opened),
+        embedder(opened),
+        facts(opened),
+        context_files(opened),
+        forgetting(opened),
+    ];
     findings.extend(notes(opened));
     grouped(Group::Memory, findings)
 }
@@ -85,6 +93,18 @@ fn embedder(opened: &Opened<'_>) -> Finding {
         }
         _ => Finding::good(name, who),
     }
+}
+
+/// Whether facts contradict each other.
+fn facts(opened: &Opened<'_>) -> Finding {
+    let name = "facts";
+    opened.with_store(name, |store| {
+        Ok(match store.facts_in_conflict(None)? {
+            0 => Finding::good(name, "none is contradicted"),
+            1 => Finding::note(name, "1 fact is contradicted").hint(DECIDE),
+            many => Finding::note(name, format!("{many} facts are contradicted")).hint(DECIDE),
+        })
+    })
 }
 
 fn context_files(opened: &Opened<'_>) -> Finding {

@@ -2,7 +2,7 @@
 //! command.
 //!
 //! There is one file per group of checks. A check is a function from the [`Examination`] to a [`Finding`] and changes
-//! nothing. [`fix`] runs the safe repairs. The command and the health page show the report.
+//! nothing. [`fix`] runs the safe repairs. The command, the home page and the health page show the report.
 
 mod data;
 mod finding;
@@ -39,8 +39,9 @@ pub struct Examination<'a> {
     pub daemon: &'a Daemon,
     /// Whether an environment variable of this process switches hooks off.
     pub is_disabled: bool,
-    /// Whether a connection to the provider in the settings may be tried. It takes up to two seconds and sends nothing.
-    pub tries_provider: bool,
+    /// Whether slow checks run: a connection to the provider in the settings, which takes up to two seconds and sends
+    /// nothing, and reading the whole database. A page shows the daemon's last check of the database instead.
+    pub is_thorough: bool,
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     pub now: Time,
 }

@@ -128,7 +128,7 @@ fn reach(about: &Examination<'_>, is_fine: bool) -> Finding {
     let Some(url) = remora_observer::base_url(about.settings) else {
         return Finding::good(name, "no model is asked");
     };
-    if !is_fine || !about.tries_provider {
+    if !is_fine || !about.is_thorough {
         return Finding::good(name, format!("{url}, not tried now"));
     }
     match remora_net::reach(&url, about.variable) {

@@ -40,7 +40,7 @@ pub(crate) fn run(app: &App, arguments: &Doctor) -> Result<ExitCode> {
         machine: machine.as_ref(),
         daemon: &daemon,
         is_disabled: env::disabled(),
-        tries_provider: true,
+        is_thorough: true,
         variable: &env::variable,
         now: Time::now(),
     };

@@ -130,6 +130,16 @@ const FAULTS: &[Fault] = &[
         settings["enabledPlugins"] = json!({"remora@remora": true, "other@place": true});
         fs::write(path, settings.to_string()).unwrap();
     }),
+    ("facts", "note", |at| {
+        at.world.text(&["facts", "set", "port", "7070"]);
+        at.database()
+            .execute_batch(
+                "INSERT INTO facts (uuid, project_id, kind, key, value, source, trust, valid_from, valid_to, created_at, updated_at)
+                 SELECT randomblob(16), project_id, kind, key, '8080', 'agent', 0.5, valid_from, valid_from, created_at,
+                     updated_at FROM facts",
+            )
+            .unwrap();
+    }),
     ("hooks firing", "wrong", |at| {
         at.database().execute_batch("UPDATE sessions SET host = 'codex'").unwrap();
         let folder = at.world.path("home/.claude/projects/-home-me-x");

@@ -23,14 +23,14 @@ const PAGES: [&str; 14] = [
 ];
 
 /// Requests a page as a browser does, with additional headers.
-fn browse(client: &Client, path: &str, more: &str) -> Answer {
+pub(crate) fn browse(client: &Client, path: &str, more: &str) -> Answer {
     let head =
         format!("Host: 127.0.0.1:{}\r\nAccept: text/html\r\nSec-Fetch-Site: none\r\n{more}", client.port);
     client.send("GET", path, &head, b"")
 }
 
 /// Follows a new link and returns the cookie.
-fn let_in(client: &Client) -> String {
+pub(crate) fn let_in(client: &Client) -> String {
     let link = client.post("/api/v1/ui-link", &json!({})).json();
     let answer = browse(client, link["path"].as_str().unwrap(), "");
     assert_eq!(answer.status, 303, "{answer:?}");
@@ -115,6 +115,36 @@ fn a_printed_link_leads_to_its_record_and_works_once() {
         assert_eq!(browse(&client, path, "").status, 401, "{link} works once");
     }
     assert_eq!(ui(&["ui", "999", "--print"]).status.code(), Some(1));
+}
+
+#[test]
+fn home_and_health_show_the_findings_of_the_doctor() {
+    let background = memory();
+    std::fs::create_dir_all(background.world.path("home/.claude")).unwrap();
+    let client = start(&background);
+    let cookie = let_in(&client);
+    let compare = |heading: &str, is_ok: bool| {
+        let mut doctor = background.command(&["doctor", "--json"]);
+        let output = doctor.env("REMORA_DAEMON_PORT", "0").output().unwrap();
+        assert_eq!(output.status.success(), is_ok, "{output:?}");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let [home, health] = ["/", "/health"].map(|path| browse(&client, path, &cookie).body);
+        assert!(home.contains(&format!(">{heading}</h2>")), "{home}");
+        for finding in report["checks"].as_array().unwrap() {
+            let name = format!("<strong>{}</strong>", finding["name"].as_str().unwrap());
+            assert!(health.contains(&name), "{name}: {health}");
+            let is_shown = home.contains(&name);
+            assert_eq!(is_shown, finding["state"] != "ok", "{finding}: {home}");
+        }
+        let wrong = health.matches("<li class=\"bad\"").count();
+        let checks = report["checks"].as_array().unwrap().iter();
+        assert_eq!(wrong, checks.filter(|finding| finding["state"] == "wrong").count(), "{health}");
+    };
+    compare("Needs attention", false);
+    background.world.text(&["install", "--yes"]);
+    compare("All good", true);
+    background.world.text(&["pause"]);
+    compare("Worth knowing", true);
 }
 
 /// Imported sessions have no events of their own.

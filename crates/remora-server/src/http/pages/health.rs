@@ -1,4 +1,4 @@
-//! The state of the daemon, the database and the index. Programs get the data of `/api/health` instead.
+//! What the doctor finds, and the state of the providers, the index and the disk. Programs get the data of `/api/health` instead.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use askama::Template;
 use askama::filters::Safe;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
-use remora_app::backup::{self, Standing};
-use remora_app::doctor::{self, Examination, Report};
+use remora_app::backup;
+use remora_app::doctor::{self, Examination, Finding, Report};
 use remora_app::status::{self, Status};
 use remora_core::time::Time;
 use remora_net::Trouble;
@@ -24,14 +24,17 @@ use crate::http::routes::Routes;
 const MOST_BACKUPS: usize = 12;
 
 pub(super) fn router() -> Routes {
-    Routes::default().get("/health", page).get("/health/checks", checks)
+    Routes::default().get("/health", page)
 }
 
 #[derive(Template)]
 #[template(path = "health.html")]
 struct Page {
     frame: Frame,
-    parts: Vec<Part>,
+    verdict: String,
+    groups: Vec<(&'static str, Vec<Check>)>,
+    /// The last errors in the log.
+    problems: Vec<String>,
     providers: Vec<Provider>,
     coverage: Coverage,
     /// Name, time, size, and whether it was made before a migration.
@@ -63,13 +66,6 @@ struct Checked {
     restored: bool,
 }
 
-struct Part {
-    name: &'static str,
-    is_bad: bool,
-    says: String,
-    hint: String,
-}
-
 async fn page(
     State(http): State<Arc<Http>>,
     Query(scope): Query<Scope>,
@@ -81,25 +77,17 @@ async fn page(
     };
     let frame = Frame::new(&http, &visitor, "Health", "health", scope.project).await?;
     let (dir, settings, daemon) = (http.shared.dir.clone(), http.shared.settings(), http.standing());
-    let (status, standing, backups, check) = http
+    let report = report(&http).await?;
+    let (status, backups, check) = http
         .read(move |store| {
-            let now = Time::now();
-            let status = status::status(&dir, Ok(store), &settings, daemon, None, now)?;
-            let standing = backup::standing(&dir, Some(store), &settings.backup, now)?;
-            let backups = backup::list(&dir)?;
-            Ok((status, standing, backups, backup::last_check(&dir)))
+            let status = status::status(&dir, Ok(store), &settings, daemon, None, Time::now())?;
+            Ok((status, backup::list(&dir)?, backup::last_check(&dir)))
         })
         .await?;
-    let running = format!(
-        "version {}, process {}, running since {}",
-        env!("CARGO_PKG_VERSION"),
-        std::process::id(),
-        http.started_at.format("%-d %b, %H:%M")
-    );
-    let mut parts = parts(&status, running);
-    parts.insert(2, standing_of(&standing));
     show(&Page {
-        parts,
+        verdict: verdict(&report),
+        groups: groups(&report),
+        problems: report.recent_problems.iter().map(|problem| line(problem, 300)).collect(),
         providers: providers(&status),
         coverage: Coverage::of(&status),
         backups: backups.iter().take(MOST_BACKUPS).map(backup_of).collect(),
@@ -110,24 +98,33 @@ async fn page(
     })
 }
 
-#[derive(Template)]
-#[template(path = "checks.html")]
-struct Checks {
-    groups: Vec<(&'static str, Vec<Check>)>,
-    verdict: String,
-    problems: Vec<String>,
+/// A finding of the doctor.
+pub(super) struct Check {
+    pub(super) name: &'static str,
+    pub(super) state: &'static str,
+    pub(super) says: Safe<String>,
+    pub(super) hint: Safe<String>,
+    pub(super) can_fix: bool,
 }
 
-struct Check {
-    name: &'static str,
-    state: &'static str,
-    says: Safe<String>,
-    hint: Safe<String>,
-    can_fix: bool,
+impl Check {
+    pub(super) fn of(finding: &Finding) -> Self {
+        Self {
+            name: finding.name,
+            state: match finding.state {
+                doctor::State::Ok => "good",
+                doctor::State::Note => "aside",
+                doctor::State::Wrong => "bad",
+            },
+            says: title(&finding.message, 300),
+            hint: title(finding.hint.as_deref().unwrap_or_default(), 300),
+            can_fix: finding.fix.is_some(),
+        }
+    }
 }
 
-/// The doctor's report. It reads the whole database, so the page loads first and fetches this afterwards.
-async fn checks(State(http): State<Arc<Http>>) -> Result<Response, ApiError> {
+/// What `remora doctor` finds, without its slow checks.
+pub(super) async fn report(http: &Http) -> Result<Report, ApiError> {
     let (dir, settings, daemon) = (http.shared.dir.clone(), http.shared.settings(), http.standing());
     let examine = move || {
         let variable = |name: &str| std::env::var(name).ok();
@@ -141,69 +138,33 @@ async fn checks(State(http): State<Arc<Http>>) -> Result<Response, ApiError> {
             daemon: &daemon,
             // The variable belongs to a shell, and the daemon has a different environment.
             is_disabled: false,
-            tries_provider: false,
+            is_thorough: false,
             variable: &variable,
             now: Time::now(),
         })
     };
     // Not on a store thread: those have to answer hooks and pages in the meantime.
     let report = tokio::task::spawn_blocking(examine).await;
-    let report = report.map_err(|error| ApiError::Internal(error.to_string()))?;
-    show(&checks_of(&report))
+    report.map_err(|error| ApiError::Internal(error.to_string()))
 }
 
-fn checks_of(report: &Report) -> Checks {
-    let mut groups: Vec<(&'static str, Vec<Check>)> = Vec::new();
-    for finding in &report.checks {
-        let check = Check {
-            name: finding.name,
-            state: match finding.state {
-                doctor::State::Ok => "good",
-                doctor::State::Note => "aside",
-                doctor::State::Wrong => "bad",
-            },
-            says: title(&finding.message, 300),
-            hint: title(finding.hint.as_deref().unwrap_or_default(), 300),
-            can_fix: finding.fix.is_some(),
-        };
-        match groups.last_mut().filter(|(title, _)| *title == finding.group.title()) {
-            Some((_, checks)) => checks.push(check),
-            None => groups.push((finding.group.title(), vec![check])),
-        }
-    }
-    let wrong = report.number(doctor::State::Wrong);
-    let all = report.checks.len();
-    Checks {
-        verdict: match wrong {
-            0 => format!("All {all} checks passed."),
-            _ => format!("{wrong} of {all} checks found a problem."),
-        },
-        problems: report.recent_problems.iter().map(|problem| line(problem, 300)).collect(),
-        groups,
-    }
+fn groups(report: &Report) -> Vec<(&'static str, Vec<Check>)> {
+    let groups = report.checks.chunk_by(|one, next| one.group == next.group);
+    groups.map(|group| (group[0].group.title(), group.iter().map(Check::of).collect())).collect()
 }
 
-/// The age of the newest backup, and whether it is too old.
-fn standing_of(standing: &Standing) -> Part {
-    let part = |is_bad: bool, says: String, hint: &str| Part {
-        name: "Backups",
-        is_bad,
-        says,
-        hint: hint.to_owned(),
-    };
-    let made = |backup: &Backup| format!("newest from {}", backup.made_at.format("%-d %b %Y, %H:%M"));
-    match standing {
-        Standing::NotYet => part(false, "none yet; the first comes within a day".to_owned(), "remora backup"),
-        Standing::Off => part(false, "switched off".to_owned(), "remora config set backup.enabled true"),
-        Standing::Fresh(backup) => part(false, made(backup), ""),
-        Standing::Damaged { newest, .. } => {
-            let sound = newest.as_ref().map_or_else(|| "none is sound".to_owned(), made);
-            part(true, format!("the newest is damaged; {sound}"), "remora backup")
-        }
-        Standing::Stale(Some(backup)) => {
-            part(true, format!("none lately; {}", made(backup)), "remora backup")
-        }
-        Standing::Stale(None) => part(true, "none".to_owned(), "remora backup"),
+fn verdict(report: &Report) -> String {
+    let number = |state, noun| count(i64::try_from(report.number(state)).unwrap_or(i64::MAX), noun);
+    let all = count(i64::try_from(report.checks.len()).unwrap_or(i64::MAX), "check");
+    match (report.number(doctor::State::Wrong), report.number(doctor::State::Note)) {
+        (0, 0) => format!("{all}, nothing wrong"),
+        (0, _) => format!("{all}: {}", number(doctor::State::Note, "note")),
+        (_, 0) => format!("{all}: {}", number(doctor::State::Wrong, "problem")),
+        (..) => format!(
+            "{all}: {}, {}",
+            number(doctor::State::Wrong, "problem"),
+            number(doctor::State::Note, "note")
+        ),
     }
 }
 
@@ -272,41 +233,4 @@ impl Coverage {
             },
         }
     }
-}
-
-fn parts(status: &Status, running: String) -> Vec<Part> {
-    let good = |name, says: String| Part { name, is_bad: false, says, hint: String::new() };
-    let bad = |name, says: String, hint: &str| Part { name, is_bad: true, says, hint: hint.to_owned() };
-    let counts = &status.counts;
-    let lost = i64::try_from(status.spool.lost).unwrap_or(i64::MAX);
-    vec![
-        good("Daemon", running),
-        match &status.database.error {
-            Some(error) => bad("Database", error.clone(), "remora doctor"),
-            None => good(
-                "Database",
-                format!("schema {}, {}", status.database.schema, size(status.bytes.database)),
-            ),
-        },
-        if !status.capture.on {
-            bad("Capture", "paused".to_owned(), "remora resume")
-        } else if status.capture.paused.projects.is_empty() {
-            good("Capture", "on".to_owned())
-        } else {
-            let names: Vec<&str> =
-                status.capture.paused.projects.iter().map(|project| project.name.as_str()).collect();
-            let resume = format!("remora resume --project {}", names.first().unwrap_or(&"NAME"));
-            bad("Capture", format!("paused in {}", line(&names.join(", "), 200)), &line(&resume, 120))
-        },
-        if counts.failed > 0 {
-            bad("Queue", format!("{} failed", count(counts.failed, "event")), "remora queue retry")
-        } else {
-            good("Queue", format!("{} pending", count(counts.pending, "event")))
-        },
-        if lost > 0 {
-            bad("Lost events", count(lost, "event"), "remora doctor --acknowledge")
-        } else {
-            good("Lost events", "none".to_owned())
-        },
-    ]
 }

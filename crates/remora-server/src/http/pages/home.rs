@@ -4,15 +4,15 @@
 use askama::Template;
 use askama::filters::Safe;
 use axum::response::Response;
-use remora_app::attention::{self, Matter};
+use remora_app::doctor::{self, Report};
 use remora_app::feed::{self, FeedRow, NEWEST, Stretch};
-use remora_app::status;
 use remora_app::why::{self, WhyRequest};
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
-use remora_store::{Cursor, EventRow, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
+use remora_store::{Counts, Cursor, EventRow, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
 use serde::Deserialize;
 
+use super::health::{self, Check};
 use super::judged::{Injection, Judge, injection};
 use super::look::{When, count, excerpt, line, markdown, title};
 use super::{Frame, Query, Seen, show};
@@ -83,10 +83,11 @@ struct Step {
     is_bad: bool,
 }
 
-/// Whether anything is waiting or broken.
+/// What the doctor found that is not in order, and what is stored.
 struct State {
-    lines: Vec<(bool, Safe<String>)>,
-    is_well: bool,
+    heading: &'static str,
+    checks: Vec<Check>,
+    lines: Vec<String>,
 }
 
 /// Consecutive entries of one session.
@@ -122,9 +123,8 @@ async fn home(
     let frame = Frame::new(&http, &visitor, "Home", "home", scope.project).await?;
     let project = frame.project.map(ProjectId);
     let whose = frame.whose();
-    let (dir, settings) = (http.shared.dir.clone(), http.shared.settings());
-    let daemon = http.standing();
-    let (learned, given, state, running, rows) = http
+    let report = health::report(&http).await?;
+    let (learned, given, counts, running, rows) = http
         .read(move |store| {
             let stretch = entries(store, feed::before(store, project, NEWEST, FEED)?)?;
             let learned = learned(store, project)?;
@@ -132,17 +132,14 @@ async fn home(
             for one in why::why(store, &WhyRequest::Project(whose), GIVEN)? {
                 given.push(injection(store, &one, LINES)?);
             }
-            let now = Time::now();
-            let status = status::status(&dir, Ok(store), &settings, daemon, None, now)?;
-            let matters = attention::matters(&dir, store, &settings, &status, project, now)?;
-            let state = state(&status, &matters);
-            Ok((learned, given, state, feed::running(store, project, now)?, stretch))
+            let running = feed::running(store, project, Time::now())?;
+            Ok((learned, given, store.counts()?, running, stretch))
         })
         .await?;
     show(&Home {
         learned,
         given,
-        state,
+        state: state(&report, &counts),
         running: running.iter().map(running_of).collect(),
         feed: feed_of(&frame, rows),
         frame,
@@ -217,15 +214,12 @@ fn step(event: &EventRow) -> Step {
     }
 }
 
-fn state(status: &status::Status, matters: &[Matter]) -> State {
-    let counts = &status.counts;
-    let mut lines: Vec<(bool, Safe<String>)> =
-        matters.iter().map(|matter| (true, title(&says(matter), 300))).collect();
-    let is_well = lines.is_empty();
+fn state(report: &Report, counts: &Counts) -> State {
+    let found = |state| report.checks.iter().filter(move |finding| finding.state == state).map(Check::of);
     let waiting = counts.pending + counts.processing;
     let queue = match (waiting, counts.failed) {
         (0, 0) => Some("The queue is empty".to_owned()),
-        // Failed events are in the queue, too, and have a line of their own.
+        // Failed events are in the queue, too, and have a finding of their own.
         (0, _) => None,
         (waiting, _) => Some(format!("{} waiting to be observed", count(waiting, "event"))),
     };
@@ -235,30 +229,14 @@ fn state(status: &status::Status, matters: &[Matter]) -> State {
         count(counts.facts, "fact"),
         count(counts.sessions, "session")
     );
-    lines.extend(queue.into_iter().chain([known]).map(|text| (false, title(&text, 300))));
-    State { lines, is_well }
-}
-
-/// A matter in words, with the command that helps.
-fn says(matter: &Matter) -> String {
-    match matter {
-        Matter::Paused => "Capture is paused. Resume it: `remora resume`".to_owned(),
-        Matter::PausedIn(projects) => {
-            format!("Capture is paused in {}. Resume it on the page Privacy", projects.join(", "))
-        }
-        Matter::Database(error) => error.clone(),
-        Matter::Failed(events) => format!("{} could not be observed", count(*events, "event")),
-        Matter::Lost(events) => {
-            format!("{} lost", count(i64::try_from(*events).unwrap_or(i64::MAX), "event"))
-        }
-        Matter::Model(reason) => format!("The model does not answer: {reason}"),
-        Matter::Embedder(reason) => format!("The embedder does not answer: {reason}"),
-        Matter::Conflicts(1) => "1 fact is contradicted. Decide on the page Memory".to_owned(),
-        Matter::Conflicts(facts) => format!("{facts} facts are contradicted. Decide on the page Memory"),
-        Matter::NoBackup(None) => "There is no backup. Make one: `remora backup`".to_owned(),
-        Matter::NoBackup(Some(newest)) => {
-            format!("The newest backup is from {}. Make one: `remora backup`", newest.format("%-d %B %Y"))
-        }
+    State {
+        heading: match (report.ok, report.number(doctor::State::Note)) {
+            (false, _) => "Needs attention",
+            (true, 0) => "All good",
+            (true, _) => "Worth knowing",
+        },
+        checks: found(doctor::State::Wrong).chain(found(doctor::State::Note)).collect(),
+        lines: queue.into_iter().chain([known]).collect(),
     }
 }
 
