@@ -85,7 +85,7 @@ pub fn hosts(store: &Store, around: Option<&Surroundings>) -> Result<Vec<HostRep
     // One report per host, with the first problem among its installations.
     for places in known.chunk_by(|one, next| one.host == next.host) {
         let host = &places[0];
-        let is_troubled = |place: &&HostState| place.hooks != Hooks::Installed;
+        let is_troubled = |place: &&HostState| !matches!(place.hooks, Hooks::Installed | Hooks::Plugin);
         let place = seen.iter().position(|seen| seen.host == host.host.name());
         let seen = place.map(|place| seen.remove(place));
         reports.push(HostReport {

@@ -39,6 +39,8 @@ impl HostState {
 pub enum Hooks {
     Missing,
     Installed,
+    /// The host's plugin brings them, and its settings have none.
+    Plugin,
     /// The user has to confirm them in the host first.
     Untrusted,
     /// The directory of the project is not there.
@@ -145,7 +147,13 @@ fn look(
         programs.iter().find(|program| Path::new(program).is_absolute() && !Path::new(program).is_file());
     let other = programs.iter().find(|program| Path::new(program) != around.program);
     match (changed, known) {
-        (Some(_), None) if programs.is_empty() => Hooks::Missing,
+        (Some(_), None) if programs.is_empty() => {
+            match (recipe.host == Host::ClaudeCode && project.is_none() && has_plugin(around), ignored) {
+                (false, _) => Hooks::Missing,
+                (true, Some(reason)) => Hooks::Ignored { reason },
+                (true, None) => Hooks::Plugin,
+            }
+        }
         // Set up by hand, so it may differ from the recipe.
         (Some(_), None) if let Some(gone) = gone => {
             Hooks::Broken { reason: format!("hooks call {gone}, which is gone") }

@@ -42,6 +42,7 @@ fn hooks(host: &HostState, all: &[HostState]) -> Finding {
     let place = host.place();
     match &host.hooks {
         Hooks::Installed => Finding::good(name, format!("hooks installed in {place}")),
+        Hooks::Plugin => Finding::good(name, format!("{place} has the hooks of its plugin")),
         Hooks::Untrusted => {
             Finding::note(name, format!("{place} runs the hooks only after you have reviewed them there"))
                 .hint("start it and trust the hooks when it asks, or type `/hooks`")
@@ -101,7 +102,8 @@ fn receipt(machine: &Surroundings<'_>) -> Finding {
 /// Whether Claude Code runs our hooks twice: from its plugin, and from its settings.
 fn plugin(machine: &Surroundings<'_>, hosts: &[HostState]) -> Finding {
     let name = "plugin";
-    let is_in_settings = hosts.iter().any(|host| host.host == Host::ClaudeCode && is_installed(host));
+    let runs = |hooks: &Hooks| !matches!(hooks, Hooks::Missing | Hooks::Plugin | Hooks::Ignored { .. });
+    let is_in_settings = hosts.iter().any(|host| host.host == Host::ClaudeCode && runs(&host.hooks));
     match (state::has_plugin(machine), is_in_settings) {
         (false, _) => Finding::good(name, "not used"),
         (true, false) => Finding::good(name, "Claude Code uses the plugin"),
@@ -124,7 +126,7 @@ fn firing(opened: &Opened<'_>, machine: &Surroundings<'_>, hosts: &[HostState]) 
     opened.with_store(name, |store| {
         let events = store.last_activity_by_host()?;
         let last_event = |host: Host| events.iter().find(|(name, _)| *name == host.name()).map(|(_, at)| *at);
-        for host in hosts.iter().filter(|host| host.hooks == Hooks::Installed) {
+        for host in hosts.iter().filter(|host| matches!(host.hooks, Hooks::Installed | Hooks::Plugin)) {
             let used = state::last_used(machine, host.host).and_then(Time::from_system);
             let Some(used) = used.filter(|used| installed_at.is_none_or(|installed| *used > installed))
             else {

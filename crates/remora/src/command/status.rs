@@ -176,10 +176,11 @@ fn hooks_text(hosts: &[HostState]) -> String {
         names.join(", ")
     };
     let missing = names(&|hooks| *hooks == Hooks::Missing);
-    let is_fine = |hooks: &Hooks| matches!(hooks, Hooks::Missing | Hooks::Untrusted | Hooks::Installed);
+    let is_fine =
+        |hooks: &Hooks| matches!(hooks, Hooks::Missing | Hooks::Untrusted | Hooks::Installed | Hooks::Plugin);
     let troubled = names(&|hooks| !is_fine(hooks));
     let untrusted = names(&|hooks| *hooks == Hooks::Untrusted);
-    let installed = names(&|hooks| *hooks == Hooks::Installed);
+    let installed = names(&|hooks| matches!(hooks, Hooks::Installed | Hooks::Plugin));
     let mut parts = Vec::new();
     if !installed.is_empty() {
         parts.push(format!("hooks installed in {installed}"));

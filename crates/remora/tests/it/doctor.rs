@@ -298,6 +298,24 @@ fn hooks_of_a_program_that_is_gone_are_found() {
 }
 
 #[test]
+fn the_plugin_of_claude_code_alone_counts_as_installed() {
+    let installation = Installation::new();
+    installation.world.text(&["uninstall", "--yes"]);
+    let path = installation.world.path("home/.claude/settings.json");
+    let set = |settings: Value| fs::write(&path, settings.to_string()).unwrap();
+    set(json!({"enabledPlugins": {"remora@remora": true}}));
+    let report = installation.report(&[]);
+    assert_eq!(found(&report), [], "{report:#}");
+    let status = installation.world.text(&["status"]);
+    assert!(status.contains("hooks installed in Claude Code"), "{status}");
+    let claude_code = |state: &str| vec![("Claude Code".to_owned(), state.to_owned())];
+    set(json!({"enabledPlugins": {"remora@remora": true}, "disableAllHooks": true}));
+    assert_eq!(found(&installation.report(&[])), claude_code("wrong"), "it runs no hooks at all");
+    set(json!({"enabledPlugins": {"remora@remora": false}}));
+    assert_eq!(found(&installation.report(&[])), claude_code("wrong"), "the plugin is off");
+}
+
+#[test]
 fn files_that_are_in_order_need_not_be_writable() {
     let installation = Installation::new();
     let settings = installation.world.path("home/.claude/settings.json");

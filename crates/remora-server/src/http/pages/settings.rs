@@ -274,6 +274,7 @@ fn agent(report: HostReport) -> Agent {
     let (state, is_bad, detail) = match report.hooks {
         None => ("no hooks on this machine", false, String::new()),
         Some(Hooks::Installed) => ("installed", false, String::new()),
+        Some(Hooks::Plugin) => ("installed as a plugin", false, String::new()),
         Some(Hooks::Missing) => ("not installed", true, "remora install".to_owned()),
         Some(Hooks::Untrusted) => {
             ("needs your confirmation", true, "confirm the hooks in the agent itself".to_owned())
