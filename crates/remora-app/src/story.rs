@@ -17,6 +17,10 @@ pub struct Story {
     /// State after the last turn.
     pub summary: Option<SummaryRow>,
     pub turns: Vec<Turn>,
+    /// Observations between these turns whose own prompt is not stored: imported without a number, or private.
+    pub without_prompt: Vec<ObservationRow>,
+    /// Who wrote the records of the session, if not the built-in observer: provider and model.
+    pub writers: Vec<(String, String)>,
     /// What was injected before the first prompt.
     pub given_at_start: Vec<Why>,
     /// Cost of observing the session.
@@ -59,13 +63,16 @@ pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, 
         prompts.get(usize::try_from(part.most).unwrap_or(usize::MAX)).map(|prompt| prompt.prompt_number);
     prompts.retain(|prompt| next.is_none_or(|next| prompt.prompt_number < next));
     let (Some(first), Some(last)) = (prompts.first(), prompts.last()) else {
-        return Ok(Some(empty(store, session)?));
+        let without_prompt = store.observations_of_turns(id, (i64::MIN, i64::MAX))?;
+        return Ok(Some(Story { without_prompt, ..empty(store, session)? }));
     };
     let span = (first.prompt_number, last.prompt_number);
     let earlier = store.turn_before(id, span.0, part.most)?;
     let mut events = store.events_of_turns(id, span)?;
     files::shorten(&store.session_root(id)?, &mut events);
-    let mut observations = store.observations_of_turns(id, span)?;
+    // Includes the numbers that no prompt has, so that the pages together show every observation once.
+    let all = (if earlier.is_some() { span.0 } else { i64::MIN }, next.map_or(i64::MAX, |next| next - 1));
+    let mut observations = store.observations_of_turns(id, all)?;
     let mut story = Story { earlier, next, ..empty(store, session)? };
     for prompt in prompts {
         let number = prompt.prompt_number;
@@ -79,6 +86,7 @@ pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, 
             prompt,
         });
     }
+    story.without_prompt = observations;
     give(store, &mut story)?;
     Ok(Some(story))
 }
@@ -91,6 +99,8 @@ fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
         summary: store.last_summary(id)?,
         spent: store.spent(Time(0), Some(id))?,
         turns: Vec::new(),
+        without_prompt: Vec::new(),
+        writers: store.writers(id)?,
         given_at_start: Vec::new(),
         injections: rows.len(),
         injected_tokens: rows.iter().map(|row| row.retrieval.tokens).sum(),
@@ -140,8 +150,9 @@ fn broke_off(
     match end {
         Some(end) if end.outcome.as_deref() == Some("failed") => Some("failed"),
         Some(_) => None,
-        // Traces of old turns may be gone, but a closing message proves an end. The last turn may still be running.
-        None if prompt.closing_message.is_some() => None,
+        // Imported turns have no traces, and those of old turns may be gone: then nothing proves that it broke off. A
+        // closing message proves an end. The last turn may still be running.
+        None if events.is_empty() || prompt.closing_message.is_some() => None,
         None if is_last && session.status == "active" => None,
         None => Some("interrupted"),
     }

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use remora_core::ids::{ProjectId, SessionId};
+use remora_core::settings::Provider;
 use remora_core::time::Time;
 use rusqlite::params;
 
+use crate::import::IMPORTED;
 use crate::rows::{
     EVENT, OBSERVATION, PROMPT, SUMMARY, read_event, read_observation, read_prompt, read_summary,
 };
-use crate::{Cursor, EventRow, News, ObservationRow, PromptRow, Store, StoreError, SummaryRow};
+use crate::{Cursor, EventRow, News, ObservationRow, PromptRow, SavedBy, Store, StoreError, SummaryRow};
 
 /// A turn without an event for this long is not shown as running: its host was probably killed.
 const SILENCE: Duration = Duration::from_mins(20);
@@ -140,6 +142,28 @@ impl Store {
             "{OBSERVATION} AND o.session_id = ?1 AND o.prompt_number BETWEEN ?2 AND ?3 ORDER BY o.prompt_number, o.id"
         );
         self.rows(&sql, &[&session.0, &first, &last], read_observation)
+    }
+
+    /// Providers and models of a session's observations and summaries, without the built-in observer and saved texts.
+    pub fn writers(&self, session: SessionId) -> Result<Vec<(String, String)>, StoreError> {
+        let sql = "SELECT provider, model FROM observations WHERE session_id = ?1 AND deleted_at IS NULL
+                   UNION SELECT provider, model FROM session_summaries WHERE session_id = ?1 AND deleted_at IS NULL
+                   ORDER BY 1, 2";
+        let mut writers: Vec<(String, String)> =
+            self.rows(sql, &[&session.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        writers.retain(|(provider, _)| {
+            let own = provider.strip_prefix(IMPORTED).unwrap_or(provider);
+            own != Provider::Builtin.as_str() && SavedBy::from_provider(own).is_none()
+        });
+        // Some records name the provider alone. They come before those that also name its model.
+        writers.dedup_by(|next, kept| {
+            let is_vague = kept.0 == next.0 && kept.1.is_empty();
+            if is_vague {
+                std::mem::swap(kept, next);
+            }
+            is_vague
+        });
+        Ok(writers)
     }
 
     /// The latest summary of a session.

@@ -8,7 +8,7 @@ use remora_app::records;
 use remora_app::story::{self, Part};
 use remora_core::event::Body;
 use remora_core::ids::SessionId;
-use remora_store::{EventRow, Selection, SessionRow};
+use remora_store::{EventRow, ObservationRow, Selection, SessionRow};
 use serde::Deserialize;
 
 use super::judged::{Injection, Judge, injection};
@@ -112,6 +112,7 @@ struct Page {
     costs: String,
     summary: Option<Summed>,
     given_at_start: Vec<Injection>,
+    without_prompt: Vec<Learned>,
     turns: Vec<Turn>,
     earlier: Option<String>,
     next: Option<String>,
@@ -196,6 +197,7 @@ async fn page(
         costs: costs(&story),
         summary,
         given_at_start,
+        without_prompt: story.without_prompt.iter().map(learned).collect(),
         turns,
         earlier: story.earlier.map(at),
         next: story.next.map(at),
@@ -217,7 +219,16 @@ fn lasted(session: &SessionRow) -> String {
 /// The cost of the session: tokens of the observer's model, and injected tokens.
 fn costs(story: &story::Story) -> String {
     let spent = &story.spent;
+    let writer = |(provider, model): &(String, String)| match (line(provider, 40), line(model, 80)) {
+        (provider, model) if model.is_empty() => provider,
+        (provider, model) => format!("{provider} ({model})"),
+    };
     let observed = match spent.calls {
+        // Imported, or the calls are no longer in the log.
+        0 if !story.writers.is_empty() => {
+            let writers: Vec<String> = story.writers.iter().map(writer).collect();
+            format!("Written by {}", writers.join(", "))
+        }
         0 => "Observed without a model, at no cost".to_owned(),
         calls => format!(
             "Observed with {} and {} tokens{}",
@@ -253,17 +264,17 @@ fn turn(one: &story::Turn, given: Vec<Injection>) -> Turn {
             Some(_) => "This turn was interrupted.",
             None => "",
         },
-        learned: one
-            .observations
-            .iter()
-            .map(|row| Learned {
-                id: row.id.0,
-                kind: row.observation.kind.name(),
-                title: title(&row.observation.title, 200),
-                body: markdown(&excerpt(&row.observation.narrative, 1_200)),
-                judge: Judge::of(row),
-            })
-            .collect(),
+        learned: one.observations.iter().map(learned).collect(),
+    }
+}
+
+fn learned(row: &ObservationRow) -> Learned {
+    Learned {
+        id: row.id.0,
+        kind: row.observation.kind.name(),
+        title: title(&row.observation.title, 200),
+        body: markdown(&excerpt(&row.observation.narrative, 1_200)),
+        judge: Judge::of(row),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Import from claude-mem databases of several versions, created here with their schemas.
 
 use super::*;
+use crate::daemon::Background;
+use crate::{client, pages};
 
 /// Version 4: no titles, no prompts, and other column names for sessions.
 const VERSION_4: &str = "
@@ -161,6 +163,47 @@ fn folder_names(path: &Path) -> Vec<String> {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect()
+}
+
+#[test]
+fn the_page_of_a_session_shows_every_observation_and_says_only_what_is_known() {
+    let background = Background::new();
+    let world = &background.world;
+    let source = Source::new(world, VERSION_52);
+    source.session("asked", "shop");
+    source.session("silent", "shop");
+    let prompt =
+        "INSERT INTO user_prompts (session_db_id, content_session_id, prompt_number, prompt_text, created_at,
+                      created_at_epoch) VALUES (1, 'asked', ?1, 'Question ' || ?1, '', 1700000000000 + ?1)";
+    // As many turns as two pages show, except one, whose prompt is missing.
+    for number in (1..=12).filter(|number| *number != 5) {
+        source.db.execute(prompt, [number]).unwrap();
+    }
+    let observation = "INSERT INTO observations (memory_session_id, project, type, title, narrative, prompt_number, created_at,
+                           created_at_epoch, generated_by_model)
+                       VALUES ('m-' || ?1, 'shop', 'discovery', 'Title ' || ?2, ?2, ?3, '', 1700000000000, 'claude-haiku-4-5')";
+    let numbers = [None, Some(0), Some(1), Some(5), Some(12), Some(40)];
+    for (row, number) in numbers.iter().enumerate() {
+        source.db.execute(observation, rusqlite::params!["asked", row.to_string(), number]).unwrap();
+    }
+    source.db.execute(observation, rusqlite::params!["silent", "alone", None::<i64>]).unwrap();
+    world.text(&["import", "claude-mem"]);
+    let client = client::start(&background);
+    let cookie = pages::let_in(&client);
+    let page = |path: &str| pages::browse(&client, path, &cookie).body;
+    let [first, second, other] = ["/sessions/1", "/sessions/1?turn=12", "/sessions/2"].map(page);
+    for row in 0..numbers.len() {
+        let title = format!(">Title {row}</a>");
+        let shown = [&first, &second].map(|page| page.matches(&title).count());
+        assert_eq!(shown.iter().sum::<usize>(), 1, "{title} is shown once: {shown:?}");
+    }
+    assert!(other.contains(">Title alone</a>"), "{other}");
+    for page in [first, second, other] {
+        assert!(!page.contains("interrupted") && !page.contains("without a model"), "{page}");
+        assert!(page.contains("Written by claude-mem (claude-haiku-4-5)"), "{page}");
+    }
+    let list = page("/sessions");
+    assert!(!list.contains("interrupted"), "{list}");
 }
 
 #[test]
