@@ -12,6 +12,10 @@ const SHELLS: &[&[u8]] = &[
 #[cfg(target_os = "linux")]
 const MOST_SHELLS: usize = 6;
 
+/// Limit for the number of ancestors. Real trees have some ten; the limit ends a loop of parents that changed meanwhile.
+#[cfg(target_os = "linux")]
+const MAX_ANCESTORS: usize = 100;
+
 /// The identity of a process, for comparison at a later time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity {
@@ -47,6 +51,32 @@ impl Identity {
     #[cfg(not(target_os = "linux"))]
     pub fn of_host() -> Option<Self> {
         None
+    }
+
+    /// The ancestors of this process, its parent first. The list ends where the system does not show a process, and is
+    /// empty on systems that do not show the parent of a process.
+    #[cfg(target_os = "linux")]
+    pub fn ancestors() -> Vec<Self> {
+        let parent = rustix::process::getppid();
+        let mut pid = parent.map_or(0, |parent| parent.as_raw_nonzero().get().unsigned_abs());
+        let mut ancestors = Vec::new();
+        while pid != 0 && ancestors.len() < MAX_ANCESTORS {
+            let Ok(stat) = crate::small_file::read_small_bytes(format!("/proc/{pid}/stat").as_ref()) else {
+                break;
+            };
+            let (Sight::Running { started_at }, Some((_, parent))) = (parse(&stat), name_and_parent(&stat))
+            else {
+                break;
+            };
+            ancestors.push(Self { pid, started_at });
+            pid = parent;
+        }
+        ancestors
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn ancestors() -> Vec<Self> {
+        Vec::new()
     }
 
     /// A running process; `None` if no process has this pid or the system does not show it.
@@ -160,6 +190,15 @@ mod tests {
         let parent = Identity::of_parent().unwrap();
         assert_eq!(parent.pid, std::os::unix::process::parent_id());
         assert!(parent.is_alive());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn ancestors_begin_with_the_parent_and_end_with_the_first_process() {
+        let ancestors = Identity::ancestors();
+        assert_eq!(ancestors.first().copied(), Identity::of_parent());
+        assert!(ancestors.iter().all(Identity::is_alive), "{ancestors:?}");
+        assert!(!ancestors.iter().any(|ancestor| ancestor.pid == std::process::id()));
     }
 
     #[test]
