@@ -1,6 +1,6 @@
 //! Correcting an observation: edit it, merge others into it, replace it; with history and undo.
 
-use remora_core::document::RecordId;
+use remora_core::document::{RecordId, RecordKind};
 use remora_core::memory::{Observation, ObservationType};
 use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
@@ -42,6 +42,7 @@ impl Edited {
 /// Changes the text of an observation.
 pub fn edit(store: &mut Store, id: &str, edit: &Edit, by: SavedBy, now: Time) -> Result<Edited, AppError> {
     let row = observation(store, id)?;
+    check_author(store, &row, by, "")?;
     let old = &row.observation;
     // A draft needs a text, even if only other fields are edited.
     let kept = if old.title.trim().is_empty() { &old.narrative } else { &old.title };
@@ -87,9 +88,25 @@ pub fn supersede(
         return Err(AppError::ReplacesItself(new.id));
     }
     check_project(&new, &old)?;
+    let option = format!(" --superseded-by {}", new.id);
+    check_author(store, &old, by, &option)?;
+    if new.superseded_by.is_some() {
+        // It may become current again.
+        check_author(store, &new, by, &option)?;
+    }
     let changed = store.replace_observations(new.id, &[old.id], None, by, now)?;
     let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
     Ok(Edited::whole(observation(store, by_which)?, changed))
+}
+
+/// Fails if a program would change what a person laid down.
+fn check_author(store: &Store, row: &ObservationRow, by: SavedBy, option: &str) -> Result<(), AppError> {
+    let record = RecordId { kind: RecordKind::Observation, number: row.id.0 };
+    if by == SavedBy::Person || !store.is_laid_down(record)? {
+        return Ok(());
+    }
+    let what = format!("change {record}, because a person laid it down");
+    Err(AppError::NeedsPerson { what, command: format!("remora edit {record}{option}") })
 }
 
 /// Memory of one project must not be hidden by that of another.
@@ -109,6 +126,8 @@ pub fn merge(
     now: Time,
 ) -> Result<Edited, AppError> {
     let row = observation(store, id)?;
+    let option = format!(" --merge {}", others.join(" --merge "));
+    check_author(store, &row, by, &option)?;
     let mut merged = row.observation.clone();
     let mut ids = Vec::new();
     for other in others {
@@ -117,6 +136,7 @@ pub fn merge(
         if other.id == row.id {
             continue;
         }
+        check_author(store, &other, by, &option)?;
         ids.push(other.id);
         let Observation { title, narrative, facts, concepts, files_read, files_modified, .. } =
             other.observation;
@@ -151,10 +171,14 @@ pub fn history(store: &Store, id: &str) -> Result<Vec<Revision>, AppError> {
 }
 
 /// Undoes the latest change.
-pub fn undo(store: &mut Store, id: &str, now: Time) -> Result<Edited, AppError> {
+pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Edited, AppError> {
     let row = observation(store, id)?;
+    check_author(store, &row, by, " --undo")?;
+    for replaced in store.observations(&store.replaced_by(row.id)?)? {
+        check_author(store, &replaced, by, " --undo")?;
+    }
     if !store.undo_edit(row.id, now)? {
-        let record = RecordId { kind: remora_core::document::RecordKind::Observation, number: row.id.0 };
+        let record = RecordId { kind: RecordKind::Observation, number: row.id.0 };
         return Err(AppError::NeverEdited(record));
     }
     Ok(Edited::whole(observation(store, id)?, true))

@@ -53,9 +53,12 @@ pub enum AppError {
     FactConflict(Box<FactRow>),
     #[error("{} {record} belongs to another project: {project}", record.kind.name())]
     OtherProject { record: RecordId, project: String, project_id: ProjectId },
-    /// Neither an agent nor a program with the token can act for the user.
-    #[error("only a person can {0}")]
-    NeedsPerson(&'static str),
+    /// Neither an agent nor a program with the token can act for the user, who can run `command`.
+    #[error("only a person can {what}; nothing was changed")]
+    NeedsPerson { what: String, command: String },
+    /// An agent asked for memory beyond its own project. The message does not say whether it exists.
+    #[error("{0}")]
+    OutOfReach(String),
     #[error("a fact needs a key and a value; one of them is empty")]
     EmptyFact,
     #[error("a fact is a short key with a value of at most 4,000 bytes")]

@@ -145,7 +145,7 @@ pub fn confirm(
     now: Time,
 ) -> Result<Entry, AppError> {
     if by == SavedBy::Program {
-        return Err(AppError::NeedsPerson("confirm a fact"));
+        return Err(needs_person("confirm a fact", "confirm", key));
     }
     let project = scope(store, whose)?;
     let row = store.confirm_fact(project, &key.into(), now)?;
@@ -162,7 +162,7 @@ pub fn remove(
 ) -> Result<FactRow, AppError> {
     let project = scope(store, whose)?;
     check_end(store, project, &key.into(), by)?;
-    let row = store.remove_fact(project, &key.into(), now)?;
+    let row = store.remove_fact(project, &key.into(), by, now)?;
     row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))
 }
 
@@ -173,6 +173,9 @@ pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Entry
     };
     if let Some(row) = store.fact(FactId(number))?.filter(|row| row.valid_to.is_some()) {
         check_end(store, row.project_id, &row.fact.key, by)?;
+        if by == SavedBy::Program && !store.may_program_reopen(row.id)? {
+            return Err(needs_person("make this statement hold again", "history", &row.fact.key));
+        }
     }
     let row = store.restore_fact(FactId(number), now)?;
     entry(store, row.ok_or_else(|| AppError::UnknownFact(id.to_owned()))?)
@@ -182,9 +185,13 @@ pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Entry
 fn check_end(store: &Store, project: Option<ProjectId>, key: &FactKey, by: SavedBy) -> Result<(), AppError> {
     let holds = store.fact_history(project, key)?.into_iter().find(|row| row.valid_to.is_none());
     match (by, holds.map(|row| row.fact.source)) {
-        (SavedBy::Program, Some(FactSource::User)) => Err(AppError::NeedsPerson("end what a person said")),
+        (SavedBy::Program, Some(FactSource::User)) => Err(needs_person("end what a person said", "rm", key)),
         _ => Ok(()),
     }
+}
+
+fn needs_person(what: &str, action: &str, key: &str) -> AppError {
+    AppError::NeedsPerson { what: what.to_owned(), command: format!("remora facts {action} \"{key}\"") }
 }
 
 fn scope(store: &Store, whose: &Whose) -> Result<Option<ProjectId>, AppError> {

@@ -8,8 +8,8 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_search::{Results, plain_words};
-use remora_store::Store;
 use remora_store::forget::{Criteria, Doomed, DoomedRecord, Erased, Forgetting, Reason, Terms};
+use remora_store::{SavedBy, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -199,7 +199,7 @@ fn repeated_in(store: &Store, ids: &[String], doomed: &Doomed) -> Result<Vec<Pla
 }
 
 fn terms(by: &'static str, topic: Option<String>, project: Option<ProjectId>) -> Terms {
-    Terms { topic, project, undo: Duration::ZERO, by }
+    Terms { topic, project, undo: Duration::ZERO, by, who: SavedBy::Program }
 }
 
 fn by_ids(store: &Store, ids: &[String]) -> Result<(Doomed, Vec<String>), AppError> {
@@ -305,8 +305,14 @@ pub struct Forgotten {
 
 /// Carries out a plan. Search finds none of it from now on. It can be undone for the duration `undo`. If that is zero, it
 /// is erased from every file now, which may take seconds, with every other forgetting that can still be undone.
-pub fn forget(store: &mut Store, plan: &Plan, undo: Duration, now: Time) -> Result<Forgotten, AppError> {
-    let mut forgotten = hide(store, plan, undo, now)?;
+pub fn forget(
+    store: &mut Store,
+    plan: &Plan,
+    undo: Duration,
+    by: SavedBy,
+    now: Time,
+) -> Result<Forgotten, AppError> {
+    let mut forgotten = hide(store, plan, undo, by, now)?;
     if undo.is_zero() {
         forgotten.erased = finish(store, now)?;
     }
@@ -315,8 +321,17 @@ pub fn forget(store: &mut Store, plan: &Plan, undo: Duration, now: Time) -> Resu
 
 /// The first part of [`forget`]. If it cannot be undone, its rows are deleted, and [`finish`] has to follow. The daemon
 /// runs that on another thread.
-pub fn hide(store: &mut Store, plan: &Plan, undo: Duration, now: Time) -> Result<Forgotten, AppError> {
-    let terms = Terms { undo, ..plan.terms.clone() };
+pub fn hide(
+    store: &mut Store,
+    plan: &Plan,
+    undo: Duration,
+    by: SavedBy,
+    now: Time,
+) -> Result<Forgotten, AppError> {
+    if by == SavedBy::Program {
+        check_author(store, plan)?;
+    }
+    let terms = Terms { undo, who: by, ..plan.terms.clone() };
     let Forgetting { id, records, purge_at, .. } = store.forget(&plan.doomed, &terms, now)?;
     if undo.is_zero() {
         store.end_undo(now)?;
@@ -340,8 +355,29 @@ pub fn finish(store: &mut Store, now: Time) -> Result<Option<Erased>, AppError> 
     Ok(store.erase()?)
 }
 
-/// Undoes a forgetting: the given one, or the latest that can be undone.
-pub fn undo(store: &mut Store, which: Option<i64>, now: Time) -> Result<Forgetting, AppError> {
+/// Fails if a plan has a record that a person laid down. Only a person may forget it.
+pub fn check_author(store: &Store, plan: &Plan) -> Result<(), AppError> {
+    let mut ids = Vec::new();
+    for record in &plan.records {
+        if store.is_laid_down(record.id)? {
+            ids.push(record.id.to_string());
+        }
+    }
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let what = format!("forget {}, because a person laid that down", ids.join(", "));
+    Err(AppError::NeedsPerson { what, command: format!("remora forget {}", ids.join(" ")) })
+}
+
+/// Undoes a forgetting: the given one, or the latest that can be undone. A program cannot undo a person's.
+pub fn undo(store: &mut Store, which: Option<i64>, by: SavedBy, now: Time) -> Result<Forgetting, AppError> {
+    if let (SavedBy::Program, Some((id, false))) = (by, store.undoable_forgetting(which, now)?) {
+        return Err(AppError::NeedsPerson {
+            what: "restore what a person forgot".to_owned(),
+            command: format!("remora forget undo {id}"),
+        });
+    }
     store.undo_forgetting(which, now)?.ok_or(AppError::NothingToUndo)
 }
 

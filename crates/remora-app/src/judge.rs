@@ -4,7 +4,7 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Verdict;
 use remora_core::ids::{FactId, ObservationId, ProjectId};
 use remora_core::time::Time;
-use remora_store::{FactRow, Judged, ObservationRow, Store};
+use remora_store::{FactRow, Judged, ObservationRow, SavedBy, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,6 +18,8 @@ pub struct JudgeRequest {
     pub verdict: Verdict,
     /// Undoes one such verdict.
     pub undo: bool,
+    /// A program's verdict neither ends nor contradicts what a person laid down.
+    pub by: SavedBy,
     /// Only records of this project can be judged, so that a mistyped id does not change another project's memory.
     pub only: Option<Whose>,
 }
@@ -63,7 +65,8 @@ fn judge_observation(
 ) -> Result<JudgedObservation, AppError> {
     let row = observation(store, &request.id)?;
     check_project(store, request, RecordKind::Observation, row.id.0, Some((row.project_id, &row.project)))?;
-    let judged = store.judge(row.id, request.verdict, request.undo, now)?;
+    check_author(store, request, RecordId { kind: RecordKind::Observation, number: row.id.0 })?;
+    let judged = store.judge(row.id, request.verdict, request.undo, request.by, now)?;
     let judged = judged.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
     let row = ObservationRow { pinned_at: judged.pinned_at, feedback: judged.feedback, ..row };
     Ok(JudgedObservation { id: row.id, judged, row })
@@ -73,7 +76,9 @@ fn judge_fact(store: &mut Store, request: &JudgeRequest, id: FactId, now: Time) 
     let row = store.fact(id)?.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
     // A fact that holds everywhere belongs to every project.
     check_project(store, request, RecordKind::Fact, id.0, row.project_id.zip(row.project.as_deref()))?;
-    let judged = if request.undo { store.reopen_fact(id, now)? } else { store.end_fact(id, now)? };
+    check_author(store, request, RecordId { kind: RecordKind::Fact, number: id.0 })?;
+    let judged =
+        if request.undo { store.reopen_fact(id, now)? } else { store.end_fact(id, request.by, now)? };
     // A fact that has already ended stays as it is.
     Ok(judged.unwrap_or(row))
 }
@@ -105,11 +110,29 @@ fn judge_turn_or_summary(
     let project_id = store.project_of(id)?.ok_or_else(unknown)?;
     let name = store.session_project(session)?;
     check_project(store, request, id.kind, id.number, Some((project_id, &name)))?;
-    store.judge_turn_or_summary(id, request.undo, now)?.ok_or_else(unknown)?;
+    check_author(store, request, id)?;
+    store.judge_turn_or_summary(id, request.undo, request.by, now)?.ok_or_else(unknown)?;
     let rows = store.session_observations(session)?;
     let of_turn = rows.iter().filter(|row| row.prompt_number == prompt_number && !row.feedback.is_wrong());
     let observations = of_turn.map(|row| row.id).collect();
     Ok(JudgedTurnOrSummary { id, wrong: !request.undo, project_id, observations })
+}
+
+/// Fails if a program would end or contradict what a person laid down.
+fn check_author(store: &Store, request: &JudgeRequest, record: RecordId) -> Result<(), AppError> {
+    let is_refused = request.by == SavedBy::Program
+        && match record.kind {
+            RecordKind::Fact if request.undo => !store.may_program_reopen(FactId(record.number))?,
+            _ => store.is_laid_down(record)?,
+        };
+    if !is_refused {
+        return Ok(());
+    }
+    let undo = if request.undo { " --undo" } else { "" };
+    Err(AppError::NeedsPerson {
+        what: format!("judge {record}, because a person laid it down or judged it"),
+        command: format!("remora feedback {record} {}{undo}", request.verdict.name()),
+    })
 }
 
 /// Fails for a record of another project than the request allows.

@@ -5,6 +5,7 @@
 //!
 //! | module | use case |
 //! |---|---|
+//! | [`caller`] | says who asks, and which projects they may reach |
 //! | [`capture`] | decides what of a host's report may be stored |
 //! | [`recall`] | chooses what is injected at the start of a session, with a prompt, before a file |
 //! | [`search`], [`timeline`], [`records`], [`related`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`], [`retrievals`], [`stats`] | answer queries |
@@ -15,6 +16,7 @@
 //! This crate knows no wire format, no HTTP, and no output format.
 
 pub mod backup;
+pub mod caller;
 pub mod capture;
 pub mod context_files;
 pub mod costs;
@@ -52,6 +54,7 @@ pub mod story;
 pub mod timeline;
 pub mod why;
 
+pub use caller::{Ancestors, Caller, Reach};
 pub use error::AppError;
 pub use scope::{
     Whose, is_relative_path, latest_session, project, project_named, project_or_none, scope, session,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use remora_core::intake::public_text;
 use remora_core::privacy::clean_text;
-use remora_store::{AuditRow, Store};
+use remora_store::{AuditRow, SavedBy, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -52,7 +52,13 @@ pub struct ErasedEverything {
 
 /// Deletes all memory with every backup and copy, and removes it from files of repositories. It cannot be undone.
 /// `word` proves that it was intended.
-pub fn erase_everything(store: &mut Store, word: &str) -> Result<ErasedEverything, AppError> {
+pub fn erase_everything(store: &mut Store, word: &str, by: SavedBy) -> Result<ErasedEverything, AppError> {
+    if by == SavedBy::Program {
+        return Err(AppError::NeedsPerson {
+            what: "erase everything".to_owned(),
+            command: "remora ui".to_owned(),
+        });
+    }
     if word != ERASE_WORD {
         return Err(AppError::NotTheWord);
     }

@@ -14,7 +14,7 @@ use remora_store::{
 };
 use serde::{Serialize, Serializer};
 
-use crate::{AppError, Whose, project, project_or_none, session};
+use crate::{AppError, Reach, Whose, project, project_or_none, session};
 
 /// A whole record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,8 +60,8 @@ pub struct Batch {
     pub unknown: Vec<String>,
 }
 
-/// Returns the records that exist for these ids. A fetched observation counts as used.
-pub fn batch(store: &mut Store, ids: &[String], now: Time) -> Result<Batch, AppError> {
+/// Returns the records that exist for these ids, within reach. A fetched observation counts as used.
+pub fn batch(store: &mut Store, ids: &[String], reach: &Reach, now: Time) -> Result<Batch, AppError> {
     let mut batch = Batch::default();
     let mut asked = HashSet::new();
     for id in ids {
@@ -70,6 +70,7 @@ pub fn batch(store: &mut Store, ids: &[String], now: Time) -> Result<Batch, AppE
             continue;
         }
         let found = match record {
+            _ if !reach.has_id(store, id)? => None,
             // An unused record number is not tried as the beginning of a session id.
             Some(record) => whole(store, record)?,
             None => match self::record(store, id) {

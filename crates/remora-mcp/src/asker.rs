@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use remora_app::{Whose, is_relative_path};
+use remora_app::{Ancestors, AppError, Reach, Whose, is_relative_path};
+use remora_store::Store;
 
 use crate::Memory;
 use crate::failure::{Failure, PROJECTS};
@@ -13,16 +14,41 @@ pub(crate) struct Asker<M> {
     pub(crate) memory: Arc<M>,
     /// Default project for calls that name none; over HTTP only if the address names it.
     pub(crate) home: Option<Whose>,
+    /// The processes above this one; none over HTTP.
+    pub(crate) ancestors: Ancestors,
 }
 
 /// Selects the memory of all projects.
 const ALL: &str = "all";
 
 impl<M: Memory> Asker<M> {
-    /// The named project, or the host's own. There is no other default, so that a missing argument never exposes the
-    /// memory of all projects.
-    pub(crate) fn whose(&self, named: Option<&str>) -> Result<Whose, Failure> {
-        match named.map(str::trim).filter(|name| !name.is_empty() && *name != ".") {
+    /// The named project, or the host's own, if it is within reach. There is no other default, so that a missing argument
+    /// never exposes the memory of all projects.
+    pub(crate) async fn whose(&self, named: Option<&str>) -> Result<Whose, Failure> {
+        let named = named.map(str::trim).filter(|name| !name.is_empty() && *name != ".");
+        let (whose, is_named) = (self.meant(named)?, named.is_some());
+        let reach = self.reach().await?;
+        let read = move |store: &Store| {
+            if is_named { reach.whose(store, whose) } else { reach.own(store, whose) }
+        };
+        Ok(self.memory.read(read).await?)
+    }
+
+    /// What the host may reach.
+    pub(crate) async fn reach(&self) -> Result<Reach, AppError> {
+        let (home, ancestors, settings) = (self.home.clone(), self.ancestors.clone(), self.memory.settings());
+        let read = move |store: &Store| Reach::of_server(store, home.as_ref(), &ancestors, &settings);
+        self.memory.read(read).await
+    }
+
+    /// Fails for an id beyond reach.
+    pub(crate) async fn check_reach(&self, id: String) -> Result<(), AppError> {
+        let reach = self.reach().await?;
+        self.memory.read(move |store| reach.record(store, &id)).await
+    }
+
+    fn meant(&self, named: Option<&str>) -> Result<Whose, Failure> {
+        match named {
             Some(name) if name.eq_ignore_ascii_case(ALL) => Ok(Whose::All),
             Some(name) => self.named(name),
             None => self.home.clone().ok_or_else(|| Failure::new("`project` is missing", PROJECTS)),

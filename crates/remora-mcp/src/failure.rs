@@ -1,6 +1,7 @@
 //! Errors of tool calls: a result that the model can read, with the next step. The connection stays open.
 
 use remora_app::AppError;
+use remora_app::caller::REACH_HINT;
 use remora_core::context::safe_text;
 use remora_store::{SchemaAge, StoreError};
 
@@ -63,8 +64,11 @@ impl From<AppError> for Failure {
             AppError::NothingToSave => "pass what to remember as `text`".to_owned(),
             AppError::AllPrivate => "leave what may be kept outside of <private> and </private>".to_owned(),
             AppError::Forgotten => "the user had it forgotten; do not save it again".to_owned(),
-            AppError::NeedsPerson(_)
-            | AppError::UnknownFact(_)
+            AppError::NeedsPerson { command, .. } => {
+                format!("ask the user to run `{command}` in a terminal of their own")
+            }
+            AppError::OutOfReach(_) => REACH_HINT.to_owned(),
+            AppError::UnknownFact(_)
             | AppError::FactConflict(_)
             | AppError::EmptyFact
             | AppError::FactTooLong => "ask the user to see `remora facts`".to_owned(),

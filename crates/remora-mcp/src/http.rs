@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
-use remora_app::{Whose, is_relative_path};
+use remora_app::{Ancestors, Whose, is_relative_path};
 use rmcp::model::{Extensions, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -39,7 +39,7 @@ pub struct Endpoint<M> {
 
 impl<M: Memory> Endpoint<M> {
     pub fn new(memory: Arc<M>) -> Self {
-        let make = move || Ok(Server::new(Arc::clone(&memory), None));
+        let make = move || Ok(Server::new(Arc::clone(&memory), None, Ancestors::default()));
         let config =
             StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
         Self { service: StreamableHttpService::new(make, Arc::default(), config) }

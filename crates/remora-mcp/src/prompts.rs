@@ -31,7 +31,7 @@ pub(crate) async fn get<M: Memory>(
     let Some(topic) = topic.filter(|topic| !topic.is_empty()) else {
         return Err(ErrorData::invalid_params("`topic` is missing", None));
     };
-    let found = match asker.whose(None) {
+    let found = match asker.whose(None).await {
         Ok(whose) => {
             let mut request = SearchRequest::new(whose);
             request.text = topic.clone();

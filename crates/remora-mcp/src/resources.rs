@@ -1,5 +1,6 @@
 //! Records as resources: two templates, and a short list of the latest records.
 
+use remora_app::caller::REACH_HINT;
 use remora_app::session_summary::{WhichSummary, session_summary};
 use remora_app::{AppError, records};
 use remora_core::context::{framed_short, safe};
@@ -36,7 +37,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 
 /// The latest records of the host's project; empty if the project is unknown.
 pub(crate) async fn latest<M: Memory>(asker: &Asker<M>) -> Result<Vec<Resource>, ErrorData> {
-    let Some(home) = asker.home.clone() else { return Ok(Vec::new()) };
+    let Ok(home) = asker.whose(None).await else { return Ok(Vec::new()) };
     let read = move |store: &_| {
         let project = remora_app::project(store, &home)?;
         records::latest(store, project, MOST)
@@ -61,23 +62,33 @@ pub(crate) async fn latest<M: Memory>(asker: &Asker<M>) -> Result<Vec<Resource>,
 }
 
 pub(crate) async fn read<M: Memory>(asker: &Asker<M>, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let reach = asker.reach().await.map_err(failed)?;
+    let missing = if reach.is_limited() {
+        format!("there is no such resource; {REACH_HINT}")
+    } else {
+        "there is no such resource".to_owned()
+    };
     let shown = if let Some(id) = uri.strip_prefix(OBSERVATIONS) {
         let ids = vec![id.to_owned()];
-        let batch = asker.memory.write(move |store| records::batch(store, &ids, Time::now())).await;
+        let batch = asker.memory.write(move |store| records::batch(store, &ids, &reach, Time::now())).await;
         batch.map_err(failed)?.found.first().map(Shown::new)
     } else if let Some(id) = uri.strip_prefix(SESSIONS) {
         let which = WhichSummary::Of(id.to_owned());
-        match asker.memory.read(move |store| session_summary(store, &which)).await {
+        let id = id.to_owned();
+        let read = move |store: &_| {
+            reach.record(store, &id)?;
+            session_summary(store, &which)
+        };
+        match asker.memory.read(read).await {
             Ok(found) => found.as_ref().map(shown::session_summary),
-            Err(AppError::UnknownSession(_)) => None,
+            Err(AppError::UnknownSession(_) | AppError::OutOfReach(_)) => None,
             Err(error) => return Err(failed(error)),
         }
     } else {
         None
     };
-    let shown = shown.ok_or_else(|| {
-        ErrorData::resource_not_found("there is no such resource", Some(serde_json::json!({ "uri": uri })))
-    })?;
+    let shown = shown
+        .ok_or_else(|| ErrorData::resource_not_found(missing, Some(serde_json::json!({ "uri": uri }))))?;
     let text = framed_short("", &shown.text());
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(MARKDOWN)]))
 }

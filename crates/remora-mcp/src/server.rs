@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use remora_app::Whose;
+use remora_app::{Ancestors, Whose};
 use remora_core::text::one_line;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
@@ -34,16 +34,18 @@ pub struct Server<M> {
     memory: Arc<M>,
     /// Default project for calls that name none.
     home: Option<Whose>,
+    ancestors: Ancestors,
 }
 
 impl<M: Memory> Server<M> {
-    pub fn new(memory: Arc<M>, home: Option<Whose>) -> Self {
-        Self { memory, home }
+    /// `ancestors` are those of a process that a host starts, and none in the daemon.
+    pub fn new(memory: Arc<M>, home: Option<Whose>, ancestors: Ancestors) -> Self {
+        Self { memory, home, ancestors }
     }
 
     fn asker(&self, context: &RequestContext<RoleServer>) -> Asker<M> {
         let home = http::home(&context.extensions).or_else(|| self.home.clone());
-        Asker { memory: Arc::clone(&self.memory), home }
+        Asker { memory: Arc::clone(&self.memory), home, ancestors: self.ancestors.clone() }
     }
 }
 

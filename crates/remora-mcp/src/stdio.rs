@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use remora_app::Whose;
+use remora_app::{Ancestors, Whose};
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 
@@ -19,7 +19,7 @@ pub fn serve<M: Memory>(memory: M, home: Option<Whose>) -> io::Result<()> {
         tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(THREADS).build()?;
     let ended = runtime.block_on(async {
         let lines = Lines::new(tokio::io::stdin(), tokio::io::stdout());
-        match Server::new(Arc::new(memory), home).serve(lines).await {
+        match Server::new(Arc::new(memory), home, Ancestors::of_this_process()).serve(lines).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             // The host connected and closed the connection again.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),

@@ -8,7 +8,7 @@ use remora_app::AppError;
 use remora_app::forget::{self, ForgetRequest, Forgotten, Plan};
 use remora_core::time::Time;
 use remora_store::forget::Erased;
-use remora_store::{DataDir, Store, StoreError, problems};
+use remora_store::{DataDir, SavedBy, Store, StoreError, problems};
 use tokio::sync::watch;
 
 use crate::shared::Shared;
@@ -88,8 +88,13 @@ impl Shared {
 
     /// Hides the planned records. What can be undone is erased when it is due and the daemon is idle, anything else
     /// before this returns.
-    pub(crate) async fn forget(&self, plan: Plan, undo: Duration) -> Result<Forgotten, AppError> {
-        let hide = move |store: &mut Store| forget::hide(store, &plan, undo, Time::now());
+    pub(crate) async fn forget(
+        &self,
+        plan: Plan,
+        undo: Duration,
+        by: SavedBy,
+    ) -> Result<Forgotten, AppError> {
+        let hide = move |store: &mut Store| forget::hide(store, &plan, undo, by, Time::now());
         let mut forgotten = self.change(hide).await?;
         if undo.is_zero() {
             let dir = self.dir.clone();

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::context_files::changed_in_place;
 use crate::search::documents;
-use crate::{Store, StoreError, forget, retention, times};
+use crate::{SavedBy, Store, StoreError, forget, laid_down, retention, times};
 
 mod by_hand;
 
@@ -72,11 +72,11 @@ const OF_PROJECT: &str = "ifnull(f.project_id, 0)";
 const OF_KEY: &str = "f.key = ?2";
 
 /// Condition for the facts that hold in project `?1` (0: everywhere). A project's value for a key overrides the global
-/// one.
+/// one, but only a person's overrides a person's.
 const HOLDS: &str = "f.valid_to IS NULL AND ifnull(f.project_id, 0) IN (0, ?1)
     AND (f.project_id IS NOT NULL OR ?1 = 0 OR NOT EXISTS (
         SELECT 1 FROM facts AS own WHERE ifnull(own.project_id, 0) = ?1 AND own.key = f.key
-        AND own.valid_to IS NULL AND own.deleted_at IS NULL))";
+        AND own.valid_to IS NULL AND own.deleted_at IS NULL AND (own.source = 'user' OR f.source <> 'user')))";
 
 impl Store {
     /// Stores a fact. Another current value of its key ends; the same value is confirmed instead.
@@ -94,7 +94,7 @@ impl Store {
     }
 
     /// Ends a fact that is wrong: it is neither injected nor found from now on. `None` if no such fact holds.
-    pub fn end_fact(&mut self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
+    pub fn end_fact(&mut self, id: FactId, by: SavedBy, at: Time) -> Result<Option<FactRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // A trigger deletes its documents.
         let ended = transaction.execute(
@@ -106,6 +106,7 @@ impl Store {
             return Ok(None);
         }
         changed_in_place(&transaction)?;
+        laid_down::judged(&transaction, RecordId { kind: RecordKind::Fact, number: id.0 }, by)?;
         retention::audit(&transaction, "feedback", &format!("f{id} wrong"))?;
         let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
         transaction.commit()?;
@@ -211,6 +212,15 @@ fn ended_by_hand(db: &Connection, new: &NewFact) -> Result<Option<FactId>, Store
     );
     let values = params![new.project.map_or(0, |project| project.0), &*new.fact.key, new.fact.value];
     Ok(db.prepare_cached(&sql)?.query_row(values, |row| row.get(0)).optional()?.map(FactId))
+}
+
+/// Whether another value of its key began to hold when a fact ended, or later.
+pub(crate) fn is_replaced(db: &Connection, id: FactId) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM facts AS f JOIN facts AS next ON next.key = f.key
+                   AND ifnull(next.project_id, 0) = ifnull(f.project_id, 0) AND next.id <> f.id
+                   AND next.valid_from >= f.valid_to
+               WHERE f.id = ?1";
+    Ok(db.prepare_cached(sql)?.exists([id.0])?)
 }
 
 /// `None` if the statement was forgotten. A statement that a person ended stays ended.

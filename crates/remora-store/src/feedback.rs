@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::context_files::changed_in_place;
 use crate::retrievals::{Moment, Retrieval};
-use crate::{Batch, Store, StoreError, log, retention, times, wrong};
+use crate::{Batch, SavedBy, Store, StoreError, laid_down, log, retention, times, wrong};
 
 /// Columns for [`read`], of `observation_feedback AS f`, which may have no row.
 macro_rules! feedback_columns {
@@ -144,6 +144,7 @@ impl Store {
         observation: ObservationId,
         verdict: Verdict,
         undo: bool,
+        by: SavedBy,
         at: Time,
     ) -> Result<Option<Judged>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -165,11 +166,13 @@ impl Store {
             (Verdict::Wrong, false) => {
                 pin(&transaction, observation, None, at)?;
                 count(&transaction, observation, "wrong = wrong + 1, useful = 0", at)?;
-                wrong::revoke(&transaction, observation, at)?;
+                wrong::revoke(&transaction, observation, by, at)?;
             }
             (Verdict::Useful, true) => count(&transaction, observation, "useful = max(useful - 1, 0)", at)?,
             (Verdict::Wrong, true) => count(&transaction, observation, "wrong = max(wrong - 1, 0)", at)?,
         }
+        let record = RecordId { kind: RecordKind::Observation, number: observation.0 };
+        laid_down::judged(&transaction, record, by)?;
         changed_in_place(&transaction)?;
         let undone = if undo { ", taken back" } else { "" };
         retention::audit(&transaction, "feedback", &format!("{observation} {}{undone}", verdict.name()))?;
@@ -233,7 +236,10 @@ mod tests {
         let id =
             store.save(&place, &SavedText::new(&draft).unwrap(), SavedBy::Program, Time(1)).unwrap().id();
         store.count_fetched(&[id, ObservationId(99)], Time(2));
-        assert_eq!(store.judge(ObservationId(99), Verdict::Useful, false, Time(2)).unwrap(), None);
+        assert_eq!(
+            store.judge(ObservationId(99), Verdict::Useful, false, SavedBy::Person, Time(2)).unwrap(),
+            None
+        );
         let rows = |store: &Store| {
             let sql = "SELECT count(*) FROM observation_feedback";
             store.db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()

@@ -28,6 +28,7 @@ mod hex;
 mod idempotency;
 pub mod import;
 mod known_files;
+mod laid_down;
 mod ledger;
 mod listing;
 pub mod log;

@@ -288,6 +288,8 @@ impl Store {
         let session: Option<i64> =
             self.db.prepare_cached(session)?.query_row(values, |row| row.get(0)).optional()?;
         let Some(session) = session else { return Ok(Vec::new()) };
+        let by_person = if wrong.is_empty() { None } else { Some(self.called_wrong_by_person(project)?) };
+        let wrong = by_person.as_ref().unwrap_or(wrong);
         let mut statement = self.db.prepare_cached(
             "SELECT o.id, o.narrative, o.pinned_at IS NOT NULL OR ifnull(f.useful, 0) > 0 FROM observations AS o
              LEFT JOIN observation_feedback AS f ON f.observation_id = o.id

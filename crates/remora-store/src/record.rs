@@ -33,8 +33,12 @@ pub struct HostProcess {
 impl HostProcess {
     /// The host that started this process as a hook.
     pub fn of_this_hook() -> Option<Self> {
-        let Identity { pid, started_at } = Identity::of_host()?;
-        Some(Self { pid, started_at: started_at? })
+        Self::of(&Identity::of_host()?)
+    }
+
+    /// A process as the system shows it; `None` if its start time is unknown.
+    pub fn of(process: &Identity) -> Option<Self> {
+        Some(Self { pid: process.pid, started_at: process.started_at? })
     }
 
     /// Whether it has ended. `false` if unknown.

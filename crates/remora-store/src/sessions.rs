@@ -6,7 +6,7 @@ use remora_core::time::Time;
 use serde::Serialize;
 
 use crate::rows::{SESSION, SessionRow, read_session};
-use crate::{Store, StoreError};
+use crate::{HostProcess, Store, StoreError};
 
 /// A host or channel that sent events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -40,6 +40,50 @@ impl Store {
         let sql =
             format!("{SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1 ORDER BY s.id LIMIT 20");
         self.rows(&sql, &[&beginning], read_session)
+    }
+
+    /// Sessions of these projects whose host id begins with `beginning`, at most 20.
+    pub fn sessions_named_in(
+        &self,
+        beginning: &str,
+        projects: &[ProjectId],
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        let sql = format!(
+            "{SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1
+             AND s.project_id IN (SELECT value FROM json_each(?2)) ORDER BY s.id LIMIT 20"
+        );
+        let projects: Vec<i64> = projects.iter().map(|project| project.0).collect();
+        self.rows(&sql, &[&beginning, &serde_json::to_string(&projects)?], read_session)
+    }
+
+    /// The projects in which the first of these processes that is a host works: those of its active sessions, latest first,
+    /// or if all have ended that of its last one. `None` if no session names one of the processes.
+    pub fn projects_of_host(&self, processes: &[HostProcess]) -> Result<Option<Vec<ProjectId>>, StoreError> {
+        if processes.is_empty() {
+            return Ok(None);
+        }
+        let sql = "SELECT host_pid, host_started, status = 'active', project_id FROM sessions
+                   WHERE host_pid IN (SELECT value FROM json_each(?1)) ORDER BY last_activity_at DESC, id DESC";
+        let pids: Vec<u32> = processes.iter().map(|process| process.pid).collect();
+        let rows = self.rows(sql, &[&serde_json::to_string(&pids)?], |row| {
+            let started: Option<i64> = row.get(1)?;
+            let host =
+                HostProcess { pid: row.get(0)?, started_at: started.unwrap_or_default().cast_unsigned() };
+            Ok((host, row.get::<_, bool>(2)?, ProjectId(row.get(3)?)))
+        })?;
+        let Some(host) = processes.iter().find(|process| rows.iter().any(|(host, ..)| host == *process))
+        else {
+            return Ok(None);
+        };
+        let own = rows.into_iter().filter(|(process, ..)| process == host);
+        let (active, ended): (Vec<_>, Vec<_>) = own.partition(|(_, is_active, _)| *is_active);
+        let mut projects = Vec::new();
+        for (.., project) in if active.is_empty() { &ended[..1] } else { &active[..] } {
+            if !projects.contains(project) {
+                projects.push(*project);
+            }
+        }
+        Ok(Some(projects))
     }
 
     /// The number of sessions whose host id begins with `beginning`.

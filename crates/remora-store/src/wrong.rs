@@ -3,6 +3,8 @@
 //! Verdicts are stored with observations. A turn or a summary has no row for them; the few that were called wrong are a
 //! list in `meta`, so that hooks parse no further table.
 
+use std::collections::BTreeSet;
+
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Verdict;
 use remora_core::ids::{ObservationId, ProjectId};
@@ -12,7 +14,7 @@ use remora_core::wrong::CalledWrong;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use crate::context_files::changed_in_place;
-use crate::{Store, StoreError, feedback, retention, rows};
+use crate::{SavedBy, Store, StoreError, feedback, laid_down, retention, rows};
 
 /// The key in `meta` of the turns and summaries that were called wrong, as JSON: `["t2", "s7"]`.
 const WRONG_RECORDS: &str = "called_wrong";
@@ -37,11 +39,16 @@ impl Store {
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         let (is_wrong, is_superseded): (bool, bool) = self.db.prepare_cached(&sql)?.query_row([], read)?;
         if is_wrong {
-            return called_wrong(&self.db, project);
+            return called_wrong(&self.db, project, &BTreeSet::new());
         }
         let mut nothing = CalledWrong::default();
         nothing.nothing_corrected = !is_superseded;
         Ok(nothing)
+    }
+
+    /// The statements that a person called wrong in a project. A program's verdict does not hide a person's words.
+    pub(crate) fn called_wrong_by_person(&self, project: ProjectId) -> Result<CalledWrong, StoreError> {
+        called_wrong(&self.db, project, &laid_down::judged_by_programs(&self.db)?)
     }
 
     /// Whether a record says what was called wrong, by a verdict or in a later turn of its session.
@@ -121,6 +128,7 @@ impl Store {
         &mut self,
         record: RecordId,
         undo: bool,
+        by: SavedBy,
         at: Time,
     ) -> Result<Option<ProjectId>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -139,8 +147,9 @@ impl Store {
         if !undo {
             let mut wrong = CalledWrong::default();
             add_record(&transaction, record, &mut wrong)?;
-            revoke_all(&transaction, project, None, &wrong, at)?;
+            revoke_all(&transaction, project, None, &wrong, by, at)?;
         }
+        laid_down::judged(&transaction, record, by)?;
         changed_in_place(&transaction)?;
         let undone = if undo { ", taken back" } else { "" };
         retention::audit(&transaction, "feedback", &format!("{record} {}{undone}", Verdict::Wrong.name()))?;
@@ -150,15 +159,20 @@ impl Store {
 }
 
 /// Removes pins and `useful` verdicts from observations that say what was just called wrong, because the last verdict
-/// counts.
-pub(crate) fn revoke(db: &Connection, judged: ObservationId, at: Time) -> Result<(), StoreError> {
+/// counts. A program's verdict removes only those of programs.
+pub(crate) fn revoke(
+    db: &Connection,
+    judged: ObservationId,
+    by: SavedBy,
+    at: Time,
+) -> Result<(), StoreError> {
     let mut wrong = CalledWrong::default();
     let sql = format!("SELECT {SAID}, o.project_id FROM observations AS o WHERE o.id = ?1");
     let project = db.query_row(&sql, [judged.0], |row| {
         add(row, &mut wrong)?;
         Ok(ProjectId(row.get(3)?))
     })?;
-    revoke_all(db, project, Some(judged), &wrong, at)
+    revoke_all(db, project, Some(judged), &wrong, by, at)
 }
 
 fn revoke_all(
@@ -166,6 +180,7 @@ fn revoke_all(
     project: ProjectId,
     judged: Option<ObservationId>,
     wrong: &CalledWrong,
+    by: SavedBy,
     at: Time,
 ) -> Result<(), StoreError> {
     let sql = format!(
@@ -174,10 +189,14 @@ fn revoke_all(
     );
     let mut statement = db.prepare(&sql)?;
     let mut rows = statement.query([project.0, judged.map_or(0, |judged| judged.0)])?;
+    let by_programs = laid_down::judged_by_programs(db)?;
     let mut revoked = Vec::new();
     while let Some(row) = rows.next()? {
-        if says(row, wrong)? {
-            revoked.push(ObservationId(row.get(3)?));
+        let number = row.get(3)?;
+        let is_ours = by == SavedBy::Person
+            || by_programs.contains(&RecordId { kind: RecordKind::Observation, number });
+        if is_ours && says(row, wrong)? {
+            revoked.push(ObservationId(number));
         }
     }
     for observation in revoked {
@@ -194,27 +213,36 @@ pub(crate) fn uphold(
     saved: ObservationId,
     at: Time,
 ) -> Result<(), StoreError> {
-    let wrong = called_wrong(db, project)?;
+    let wrong = called_wrong(db, project, &BTreeSet::new())?;
     let sql = format!("SELECT {SAID} FROM observations AS o WHERE o.id = ?1");
     if !wrong.is_empty() && db.query_row(&sql, [saved.0], |row| says(row, &wrong))? {
         feedback::count(db, saved, "useful = useful + 1, wrong = 0, last_used_at = ?2", at)?;
+        let record = RecordId { kind: RecordKind::Observation, number: saved.0 };
+        laid_down::judged(db, record, SavedBy::Person)?;
     }
     Ok(())
 }
 
-fn called_wrong(db: &Connection, project: ProjectId) -> Result<CalledWrong, StoreError> {
+/// The statements that were called wrong in a project, except in the records `left_out`.
+fn called_wrong(
+    db: &Connection,
+    project: ProjectId,
+    left_out: &BTreeSet<RecordId>,
+) -> Result<CalledWrong, StoreError> {
     let mut wrong = CalledWrong::default();
     let mut statement = db.prepare_cached(&format!(
-        "SELECT {SAID} FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
+        "SELECT {SAID}, o.id FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
              CROSS JOIN observations AS o ON o.id = f.observation_id
          WHERE f.wrong > f.useful AND o.project_id = ?1 AND o.deleted_at IS NULL"
     ))?;
     let mut rows = statement.query([project.0])?;
     while let Some(row) = rows.next()? {
-        add(row, &mut wrong)?;
+        if !left_out.contains(&RecordId { kind: RecordKind::Observation, number: row.get(3)? }) {
+            add(row, &mut wrong)?;
+        }
     }
     for record in wrong_records(db)? {
-        if project_of(db, record)? == Some(project) {
+        if !left_out.contains(&record) && project_of(db, record)? == Some(project) {
             add_record(db, record, &mut wrong)?;
         }
     }
@@ -238,7 +266,7 @@ fn add_record(db: &Connection, record: RecordId, wrong: &mut CalledWrong) -> Res
     Ok(())
 }
 
-fn wrong_records(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
+pub(crate) fn wrong_records(db: &Connection) -> Result<Vec<RecordId>, StoreError> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     let json: Option<Vec<u8>> =
         db.prepare_cached(sql)?.query_row([WRONG_RECORDS], |row| row.get(0)).optional()?;

@@ -1,9 +1,10 @@
 //! State that every command needs: the data directory, the settings, and the output format.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use remora_app::context_files::{Followed, following};
-use remora_app::{AppError, Whose};
+use remora_app::{AppError, Caller, Whose};
 use remora_client::{poke, presence};
 use remora_core::settings::{Problem, Settings};
 use remora_core::time::Time;
@@ -61,6 +62,20 @@ impl App {
         Ok(store)
     }
 
+    /// Who runs this command, and which projects they may reach.
+    pub(crate) fn caller(&self, store: &Store) -> Result<Caller> {
+        Ok(Caller::of_command(store, &self.settings, is_typed())?)
+    }
+
+    /// The same for a command that must not create the memory.
+    pub(crate) fn caller_of_any_memory(&self) -> Result<Caller> {
+        if self.dir.database().exists() {
+            self.caller(&self.open()?)
+        } else {
+            Ok(Caller::without_memory(is_typed()))
+        }
+    }
+
     /// Runs a use case that changes memory, with everything that follows it. A context file that cannot be written only
     /// causes a warning.
     pub(crate) fn change<T>(
@@ -83,6 +98,11 @@ impl App {
             output::talk(&format!("warning: what was forgotten is still in some files: {error}"));
         }
     }
+}
+
+/// Whether this process has a terminal, and not the environment of an agent.
+fn is_typed() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !env::is_agent()
 }
 
 /// Runs a use case that changes memory. Then context files are updated, and the daemon is woken: it makes vectors, updates

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use remora_app::caller::REACH_HINT;
 use remora_app::context_files::ContextFilesError;
 use remora_app::export::ExportError;
 use remora_app::import::ImportError;
@@ -128,9 +129,10 @@ impl From<AppError> for CliError {
                 Self::usage(message).hint("to bring it back, save it yourself, at a terminal: `remora save TEXT`")
             }
             AppError::UnknownFact(_) => Self::not_found(message).hint("see what holds: `remora facts`"),
-            AppError::NeedsPerson(_) => {
-                Self::usage(message).hint("type it at a terminal, or use the page Memory: `remora ui`")
-            }
+            AppError::NeedsPerson { command, .. } => Self::usage(message).hint(format!(
+                "run `{command}` in a terminal of your own, outside of any agent, or use the pages: `remora ui`"
+            )),
+            AppError::OutOfReach(_) => Self::not_found(message).hint(REACH_HINT),
             AppError::EmptyFact => {
                 Self::usage(message).hint("such as `remora facts set \"package manager\" pnpm`; to end one: `remora facts rm KEY`")
             }

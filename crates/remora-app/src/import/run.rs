@@ -8,7 +8,7 @@ use std::time::Instant;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::backup;
-use remora_store::{DataDir, Scratch, Store};
+use remora_store::{DataDir, SavedBy, Scratch, Store};
 use remora_sys::lock;
 use serde::Serialize;
 
@@ -29,6 +29,8 @@ pub struct Request<'a> {
     pub directories: HashMap<String, PathBuf>,
     /// Only report what would be imported.
     pub dry_run: bool,
+    /// Who imports it. A program's verdicts do not count as a person's.
+    pub by: SavedBy,
     pub now: Time,
 }
 
@@ -61,6 +63,7 @@ impl<'a> Request<'a> {
             home: self.home,
             directories: &self.directories,
             decides,
+            by: self.by,
             now: self.now,
         }
     }

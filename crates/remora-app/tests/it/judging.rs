@@ -9,6 +9,8 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_search::Mode;
 
+use remora_store::SavedBy;
+
 use crate::memory::{World, observation};
 
 #[test]
@@ -33,14 +35,14 @@ fn a_wrong_observation_ranks_last_and_is_never_injected() {
     let explained = world.recall(&request, &settings, false, at).explanation;
     let shows = |candidate: &Candidate| candidate.hit.snippet.text.contains("valve");
     assert!(explained.candidates.iter().all(shows), "{explained:?}");
-    world.store.judge(ObservationId(1), Verdict::Wrong, false, at).unwrap();
+    world.store.judge(ObservationId(1), Verdict::Wrong, false, SavedBy::Person, at).unwrap();
     assert_eq!(injected(&mut world), [""; 0], "not even from the text of its turn");
     let mut query = world.query("app", "sluice valve pressure");
     query.mode = Mode::Text;
     let found = world.searcher.search(&world.store, None, &query).unwrap();
     let found: Vec<String> = found.hits.iter().map(|hit| hit.id.to_string()).collect();
     assert_eq!(found, ["t1", "1"], "it no longer replaces its turn");
-    world.store.judge(ObservationId(1), Verdict::Wrong, true, at).unwrap();
+    world.store.judge(ObservationId(1), Verdict::Wrong, true, SavedBy::Person, at).unwrap();
     assert_eq!(injected(&mut world), ["1"]);
 }
 

@@ -235,10 +235,10 @@ fn erasing_everything_leaves_no_row_and_no_copy_and_memory_goes_on() {
     );
     world.index();
     remora_app::backup::make(&dir, &remora_core::settings::Backup::default(), now).unwrap();
-    assert!(matches!(erase_everything(&mut world.store, "yes"), Err(AppError::NotTheWord)));
+    assert!(matches!(erase_everything(&mut world.store, "yes", SavedBy::Person), Err(AppError::NotTheWord)));
     assert_eq!(world.store.counts().unwrap().observations, 1, "without the word, nothing is erased");
 
-    let erased = erase_everything(&mut world.store, "erase").unwrap();
+    let erased = erase_everything(&mut world.store, "erase", SavedBy::Person).unwrap();
     assert_eq!(erased.files.len(), 1, "the backup: {erased:?}");
     let counts = world.store.counts().unwrap();
     assert_eq!((counts.observations, counts.prompts, counts.sessions), (0, 0, 0));

@@ -143,7 +143,7 @@ fn resolve(
         if let Some(value) = table.get(setting.section()).and_then(|section| section.get(setting.key())) {
             apply(&Given::Value(value), Source::File);
         }
-        if let Some(text) = environment(setting.variable) {
+        if let Some(text) = environment(setting.variable).filter(|_| !setting.limits_agents()) {
             apply(&Given::Text(&text), Source::Variable(setting.variable));
         }
     }

@@ -40,6 +40,12 @@ impl Setting {
         self.key() == "program"
     }
 
+    /// Whether it limits what an agent may do. Only a person may change such a setting, and the environment does not, because
+    /// an agent sets that for the commands it runs.
+    pub fn limits_agents(&self) -> bool {
+        self.name == "mcp.projects"
+    }
+
     /// Its value in `settings`; for a secret, only `set` or `not set`.
     pub fn show(&self, settings: &Settings) -> Value {
         (self.show)(settings)

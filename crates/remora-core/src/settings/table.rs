@@ -147,6 +147,12 @@ settings! {
             "port of the daemon on the loopback address; 0 means any free port";
     }
 
+    /// What an agent may reach with tools and commands.
+    mcp: Mcp {
+        projects: Vec<String> = Vec::new(), strings,
+            "projects whose memory an agent may reach with tools and commands, besides its own, by name or id; `all` means every project. Only a person changes it, and no environment variable does";
+    }
+
     /// Injection with a prompt, before a file is opened, and of the user's own notes.
     memory: Memory {
         auto_retrieve_enabled: bool = true, boolean,

@@ -1,6 +1,9 @@
-use remora_app::forget::{ForgetRequest, Forgotten, Matching, Plan};
+use remora_app::caller::REACH_HINT;
+use remora_app::forget::{ForgetRequest, Forgotten, Matching, Plan, check_author};
+use remora_app::{AppError, Reach};
 use remora_core::context::safe_tokens;
 use remora_core::time::Time;
+use remora_store::Store;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -51,18 +54,29 @@ pub(super) async fn call<M: Memory>(
 ) -> Result<Answer, Failure> {
     let Arguments { ids: List(ids), topic, confirm: Flag(confirm), project } = read(arguments, EXAMPLE)?;
     let ids: Vec<String> = ids.into_iter().map(|Id(id)| id).filter(|id| !id.is_empty()).collect();
+    let reach = asker.reach().await?;
+    let is_limited = reach.is_limited();
+    let mut beyond = Vec::new();
     let request = match (ids.is_empty(), given(topic)) {
-        (false, None) => ForgetRequest::Ids(ids),
+        (false, None) => {
+            let known;
+            (known, beyond) = asker.memory.read(move |store| divided(store, &reach, ids)).await?;
+            ForgetRequest::Ids(known)
+        }
         (true, Some(topic)) => ForgetRequest::Matching(Matching {
             topic: Some(topic),
-            ..Matching::new(asker.whose(given(project).as_deref())?)
+            ..Matching::new(asker.whose(given(project).as_deref()).await?)
         }),
         _ => return Err(Failure::new("pass either `ids` or `topic`", format!("such as {EXAMPLE}"))),
     };
-    let plan = asker.memory.plan_forgetting(request).await?;
+    let mut plan = asker.memory.plan_forgetting(request).await?;
+    plan.unknown.extend(beyond);
     if plan.is_empty() {
-        return Err(Failure::new("nothing was found that could be forgotten", "find ids with search"));
+        let hint = if is_limited { REACH_HINT } else { "find ids with search" };
+        return Err(Failure::new("nothing was found that could be forgotten", hint));
     }
+    let asked = plan.clone();
+    asker.memory.read(move |store| check_author(store, &asked)).await?;
     if plan.records.len() > MOST_RECORDS {
         let message =
             format!("that would take {} records; at most {MOST_RECORDS} a call", plan.records.len());
@@ -84,6 +98,15 @@ pub(super) async fn call<M: Memory>(
         text,
         json!({ "forgotten": records, "id": id, "undo_until": undo_until.map(Time::iso), "unknown": unknown }),
     ))
+}
+
+/// The ids within reach, and the others.
+fn divided(store: &Store, reach: &Reach, ids: Vec<String>) -> Result<(Vec<String>, Vec<String>), AppError> {
+    let (mut known, mut beyond) = (Vec::new(), Vec::new());
+    for id in ids {
+        if reach.has_id(store, &id)? { known.push(id) } else { beyond.push(id) }
+    }
+    Ok((known, beyond))
 }
 
 fn shown(plan: &Plan) -> Answer {

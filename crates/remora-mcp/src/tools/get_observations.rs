@@ -1,3 +1,4 @@
+use remora_app::caller::REACH_HINT;
 use remora_app::records;
 use remora_core::time::Time;
 use rmcp::model::Tool;
@@ -52,16 +53,20 @@ pub(super) async fn call<M: Memory>(
         return Err(Failure::new(message, format!("ask for at most {MOST_IDS}, the ones that matter most")));
     }
     let asked = ids.clone();
-    let batch = asker.memory.write(move |store| records::batch(store, &asked, Time::now())).await?;
+    let reach = asker.reach().await?;
+    let is_limited = reach.is_limited();
+    let batch = asker.memory.write(move |store| records::batch(store, &asked, &reach, Time::now())).await?;
     if batch.found.is_empty() {
         let message = format!("nothing is known as {}", list(&batch.unknown));
-        return Err(Failure::new(message, "ids come from search and timeline"));
+        let hint = if is_limited { REACH_HINT } else { "ids come from search and timeline" };
+        return Err(Failure::new(message, hint));
     }
-    Ok(answer(batch.found.iter().map(Shown::new).collect(), &batch.unknown))
+    let why_unknown = if is_limited { format!(" Note: {REACH_HINT}.") } else { String::new() };
+    Ok(answer(batch.found.iter().map(Shown::new).collect(), &batch.unknown, &why_unknown))
 }
 
 /// As many complete records as fit. The first is always included, shortened if necessary.
-fn answer(found: Vec<Shown>, unknown: &[String]) -> Answer {
+fn answer(found: Vec<Shown>, unknown: &[String], why_unknown: &str) -> Answer {
     let (mut shown, mut left_out, mut cost) = (Vec::new(), Vec::new(), 0);
     for record in found {
         let more = record.cost();
@@ -79,7 +84,7 @@ fn answer(found: Vec<Shown>, unknown: &[String]) -> Answer {
     let mut heading =
         vec![if shown.len() == 1 { "One record.".to_owned() } else { format!("{} records.", shown.len()) }];
     if !unknown.is_empty() {
-        heading.push(format!("Nothing is known as {}.", list(unknown)));
+        heading.push(format!("Nothing is known as {}.{why_unknown}", list(unknown)));
     }
     if !left_out.is_empty() {
         heading.push(format!("Left out, because the answer would be too long: {}.", list(&left_out)));

@@ -45,7 +45,7 @@ pub(super) async fn call<M: Memory>(
     arguments: Map<String, Value>,
 ) -> Result<Answer, Failure> {
     let arguments: Arguments = read(arguments, EXAMPLE)?;
-    let whose = asker.whose(given(arguments.project).as_deref())?;
+    let whose = asker.whose(given(arguments.project).as_deref()).await?;
     let settings = asker.memory.settings();
     let limit = match arguments.tokens {
         Some(One(tokens)) => u64::from(tokens).clamp(TOKENS.0, TOKENS.1),

@@ -43,8 +43,17 @@ pub(super) async fn call<M: Memory>(
     let arguments: Arguments = read(arguments, EXAMPLE)?;
     let session = arguments.session.map(|One(Id(id))| id);
     let which = match session.filter(|id| !id.is_empty() && !id.eq_ignore_ascii_case("latest")) {
-        Some(id) => WhichSummary::Of(id),
-        None => WhichSummary::Latest(asker.whose(given(arguments.project).as_deref())?),
+        Some(id) => {
+            match asker.check_reach(id.clone()).await {
+                Err(AppError::OutOfReach(_)) => {
+                    let unknown = AppError::UnknownSession(id).to_string();
+                    return Err(AppError::OutOfReach(unknown).into());
+                }
+                checked => checked?,
+            }
+            WhichSummary::Of(id)
+        }
+        None => WhichSummary::Latest(asker.whose(given(arguments.project).as_deref()).await?),
     };
     match asker.memory.read(move |store| session_summary(store, &which)).await {
         Ok(Some(found)) => {

@@ -57,7 +57,7 @@ pub(super) async fn call<M: Memory>(
 ) -> Result<Answer, Failure> {
     let arguments: Arguments = read(arguments, EXAMPLE)?;
     let request = SaveRequest {
-        whose: asker.whose(given(arguments.project).as_deref())?,
+        whose: asker.whose(given(arguments.project).as_deref()).await?,
         text: arguments.text.0,
         title: given(arguments.title),
         kind: arguments.r#type.map_or(ObservationType::Discovery, |One(kind)| kind),

@@ -62,7 +62,7 @@ pub(super) async fn call<M: Memory>(
 ) -> Result<Answer, Failure> {
     let arguments: Arguments = read(arguments, EXAMPLE)?;
     let number = |number: Option<One<u32>>| number.map(|One(number)| number as usize);
-    let mut request = SearchRequest::new(asker.whose(given(arguments.project).as_deref())?);
+    let mut request = SearchRequest::new(asker.whose(given(arguments.project).as_deref()).await?);
     request.text = given(arguments.query).unwrap_or_default();
     request.mode = arguments.mode.map(|One(mode)| mode).unwrap_or_default();
     request.types = arguments.r#type.0;
@@ -99,7 +99,8 @@ pub(crate) async fn index<M: Memory>(asker: &Asker<M>, request: SearchRequest) -
         "hits": hits,
     });
     if hits.is_empty() {
-        return Ok(Answer::of_ours(nothing(&request, &found), structured));
+        let is_limited = asker.reach().await?.is_limited();
+        return Ok(Answer::of_ours(nothing(&request, &found, is_limited), structured));
     }
     let more = next.map(|next| format!("; more with offset {next}")).unwrap_or_default();
     let heading = format!(
@@ -137,7 +138,7 @@ fn line(hit: &Hit, costs: &BTreeMap<RecordId, u64>, whose: &Whose) -> Line {
     .fitted()
 }
 
-fn nothing(request: &SearchRequest, found: &Results) -> String {
+fn nothing(request: &SearchRequest, found: &Results, is_limited: bool) -> String {
     if found.total > 0 {
         return format!("Only {} found: nothing is left after offset {}.", found.total, request.offset);
     }
@@ -145,7 +146,7 @@ fn nothing(request: &SearchRequest, found: &Results) -> String {
     if request.is_narrow() {
         next.push("fewer filters");
     }
-    if request.whose != Whose::All {
+    if request.whose != Whose::All && !is_limited {
         next.push("project `all`");
     }
     format!("Nothing found, searched by {}. Try {}.", found.plan.way(), next.join(", or "))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use remora_app::records::record_id;
 use remora_app::timeline::{LARGEST_LENGTH, Timeline, TimelineQuery, around, best_of};
 use remora_app::{AppError, records};
-use remora_core::document::RecordId;
+use remora_core::document::{RecordId, RecordKind};
 use remora_core::memory::ObservationType;
 use remora_store::TimelineEntry;
 use rmcp::model::Tool;
@@ -62,10 +62,25 @@ pub(super) async fn call<M: Memory>(
     let anchor = arguments.anchor.map(|One(Id(id))| id).filter(|id| !id.is_empty());
     let anchor = anchor.map(|id| record_id(&id).ok_or(AppError::UnknownRecord(id))).transpose()?;
     let named = given(arguments.project);
-    let only = named.as_deref().map(|name| asker.whose(Some(name))).transpose()?;
-    let query = TimelineQuery {
+    let mut only = match named.as_deref() {
+        Some(name) => Some(asker.whose(Some(name)).await?),
+        None => None,
+    };
+    let mut here = None;
+    // Other kinds of records are on no timeline.
+    if let Some(id) = anchor
+        .filter(|id| matches!(id.kind, RecordKind::Observation | RecordKind::Summary | RecordKind::Turn))
+    {
         // An id alone identifies the project.
-        here: if anchor.is_some() || only.is_some() { None } else { Some(asker.whose(None)?) },
+        asker.check_reach(id.to_string()).await?;
+    } else if only.is_none() && anchor.is_none() {
+        let own = Some(asker.whose(None).await?);
+        // A query may be an id, too.
+        let is_limited = asker.reach().await?.is_limited();
+        (only, here) = if is_limited { (own, None) } else { (None, own) };
+    }
+    let query = TimelineQuery {
+        here,
         only,
         anchor,
         text: given(arguments.query),

@@ -4,6 +4,7 @@ use remora_core::ids::{ObservationId, SessionId};
 use remora_core::memory::Memory;
 use remora_core::time::Time;
 use remora_search::Mode;
+use remora_store::SavedBy;
 use remora_store::retrievals::{Item, Moment, Retrieval};
 
 use crate::support::{World, observation};
@@ -75,6 +76,6 @@ fn of_two_equal_hits_the_unused_one_ranks_lower() {
     let mut world = two_alike();
     tell(&mut world, 2, 20);
     assert_eq!(order(&mut world), ["1", "2"]);
-    world.store.judge(ObservationId(2), Verdict::Useful, false, Time::now()).unwrap();
+    world.store.judge(ObservationId(2), Verdict::Useful, false, SavedBy::Person, Time::now()).unwrap();
     assert_eq!(order(&mut world), ["2", "1"], "a verdict outweighs unused injections");
 }

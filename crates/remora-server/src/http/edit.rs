@@ -69,8 +69,13 @@ async fn change(
     }
 }
 
-async fn undo(State(http): State<Arc<Http>>, Id(id): Id) -> Result<Json<ObservationRow>, ApiError> {
-    http.change(move |store| Ok(edit::undo(store, &id, Time::now())?.row)).await
+async fn undo(
+    State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
+    Id(id): Id,
+) -> Result<Json<ObservationRow>, ApiError> {
+    let by = visitor.speaks_as();
+    http.change(move |store| Ok(edit::undo(store, &id, by, Time::now())?.row)).await
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -217,9 +217,10 @@ impl From<AppError> for ApiError {
                 Self::invalid(message, "send a text outside of `<private>`")
             }
             AppError::Forgotten => Self::invalid(message, "save it at a terminal: `remora save`"),
-            AppError::NeedsPerson(_) => {
-                Self::invalid(message, "ask the user: `remora facts`, at a terminal, or the page Memory")
-            }
+            AppError::NeedsPerson { command, .. } => Self::invalid(
+                message,
+                format!("ask the user to run `{command}` in a terminal of their own, or to use the pages"),
+            ),
             AppError::EmptyFact => Self::invalid(message, "send both; `DELETE` ends a fact"),
             AppError::FactConflict(_) => Self::Conflict(message),
             AppError::FactTooLong => Self::invalid(message, "save a text instead: `POST /api/v1/memories`"),
@@ -245,6 +246,7 @@ impl From<AppError> for ApiError {
             AppError::NotShared(_)
             | AppError::UnknownSession(_)
             | AppError::UnknownRecord(_)
+            | AppError::OutOfReach(_)
             | AppError::NotInTime(_)
             | AppError::NoBackup(_)
             | AppError::HasDirectory { .. }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use remora_app::judge::{self, JudgeRequest, JudgedRecord};
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::asked::{Body, Id, Sent};
 use super::error::ApiError;
 use super::routes::Api;
+use super::visitor::Visitor;
 use super::{Http, project};
 
 pub(super) fn router() -> Api {
@@ -36,11 +37,12 @@ impl Body for VerdictBody {
 
 async fn give(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Id(id): Id,
     Sent(said): Sent<VerdictBody>,
 ) -> Result<Json<JudgedRecord>, ApiError> {
     let VerdictBody { verdict, undo, project } = said;
     let only = project.map(project::named).transpose()?;
-    let request = JudgeRequest { id, verdict, undo, only };
+    let request = JudgeRequest { id, verdict, undo, by: visitor.speaks_as(), only };
     http.change(move |store| judge::judge(store, &request, Time::now())).await
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use remora_app::Whose;
 use remora_app::forget::{ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
 use remora_core::time::Time;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::asked::{Body, RecordName, Sent};
 use super::error::ApiError;
 use super::routes::Api;
+use super::visitor::Visitor;
 use super::{Http, project};
 
 const HINT: &str =
@@ -65,6 +66,7 @@ struct ForgetAnswer {
 
 async fn forget(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Sent(said): Sent<ForgetBody>,
 ) -> Result<Json<ForgetAnswer>, ApiError> {
     let ForgetBody {
@@ -103,7 +105,7 @@ async fn forget(
         return Err(ApiError::NotFound("nothing was found that could be forgotten".to_owned()));
     }
     let undo = if now { Duration::ZERO } else { http.shared.settings().forget.undo() };
-    let mut forgotten = http.shared.forget(plan.clone(), undo).await?;
+    let mut forgotten = http.shared.forget(plan.clone(), undo, visitor.speaks_as()).await?;
     let erased = forgotten.erased.take();
     Ok(Json(ForgetAnswer { dry_run: false, plan, forgotten: Some(forgotten), erased }))
 }
@@ -120,7 +122,9 @@ impl Body for UndoForgettingBody {
 
 async fn undo(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Sent(UndoForgettingBody { id }): Sent<UndoForgettingBody>,
 ) -> Result<Json<Forgetting>, ApiError> {
-    http.change(move |store| remora_app::forget::undo(store, id, Time::now())).await
+    let by = visitor.speaks_as();
+    http.change(move |store| remora_app::forget::undo(store, id, by, Time::now())).await
 }

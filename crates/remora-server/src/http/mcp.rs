@@ -13,7 +13,7 @@ use remora_app::forget::{Forgotten, Plan};
 use remora_app::search::SearchRequest;
 use remora_core::settings::Settings;
 use remora_search::Results;
-use remora_store::Store;
+use remora_store::{SavedBy, Store};
 
 use super::error::ApiError;
 use super::routes::Routes;
@@ -49,7 +49,7 @@ impl remora_mcp::Memory for Memory {
     }
 
     async fn forget(&self, plan: Plan, undo: Duration) -> Result<Forgotten, AppError> {
-        self.0.forget(plan, undo).await
+        self.0.forget(plan, undo, SavedBy::Program).await
     }
 
     async fn read<T: Send + 'static>(

@@ -3,19 +3,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
-use remora_store::{Saved, SavedBy, Store};
+use remora_store::{Saved, Store};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::asked::{Body, One, Sent};
 use super::error::ApiError;
 use super::routes::Api;
+use super::visitor::Visitor;
 use super::{Http, project};
 
 pub(super) fn router() -> Api {
@@ -54,6 +55,7 @@ struct Remembered {
 
 async fn save(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Sent(said): Sent<SaveBody>,
 ) -> Result<Json<Remembered>, ApiError> {
     let request = SaveRequest {
@@ -63,8 +65,7 @@ async fn save(
         kind: said.kind.map_or(ObservationType::Discovery, |One(kind)| kind),
         facts: said.facts,
         files: said.files,
-        // A caller with the token is a program. Only input from a terminal counts as a person's.
-        by: SavedBy::Program,
+        by: visitor.speaks_as(),
     };
     let save = move |store: &mut Store| remora_app::save::save(store, &request, Time::now());
     let SavedFor { saved, project, left_out } = http.shared.change(save).await?;

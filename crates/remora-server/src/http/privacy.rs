@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use remora_app::AppError;
 use remora_app::pause::{self, Paused, Where};
 use remora_app::privacy::{self, ErasedEverything, Redaction};
 use remora_core::time::Time;
 use remora_store::pause::Pause;
-use remora_store::{AuditRow, DataDir, Store, StoreError};
+use remora_store::{AuditRow, DataDir, SavedBy, Store, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::asked::{Body, Sent};
 use super::error::ApiError;
 use super::routes::Api;
+use super::visitor::Visitor;
 use super::{Http, project};
 
 /// Maximum number of audit log entries in one response.
@@ -123,17 +124,18 @@ impl Body for Confirmed {
 
 async fn erase(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Sent(Confirmed { word }): Sent<Confirmed>,
 ) -> Result<Json<ErasedEverything>, ApiError> {
     let dir = http.shared.dir.clone();
     // Not on a store thread: those have to answer hooks and pages in the meantime.
-    let erased = tokio::task::spawn_blocking(move || everything(&dir, &word)).await;
+    let erased = tokio::task::spawn_blocking(move || everything(&dir, &word, visitor.speaks_as())).await;
     let erased = erased.unwrap_or(Err(AppError::Store(StoreError::Closed)))?;
     http.shared.finder.unload().await?;
     http.shared.announce();
     Ok(Json(erased))
 }
 
-fn everything(dir: &DataDir, word: &str) -> Result<ErasedEverything, AppError> {
-    privacy::erase_everything(&mut Store::open(dir)?, word)
+fn everything(dir: &DataDir, word: &str, by: SavedBy) -> Result<ErasedEverything, AppError> {
+    privacy::erase_everything(&mut Store::open(dir)?, word, by)
 }

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
+use remora_app::AppError;
 use remora_app::settings::{change as write, find, list as list_settings, parse as parse_text};
 use remora_core::settings::{self, Listed, Setting, Settings};
 use remora_store::config_file::ConfigError;
-use remora_store::{DataDir, StoreError};
+use remora_store::{DataDir, SavedBy, StoreError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -18,6 +19,7 @@ use super::Http;
 use super::asked::{Body, Sent};
 use super::error::ApiError;
 use super::routes::Api;
+use super::visitor::Visitor;
 
 pub(super) fn router() -> Api {
     Api::default()
@@ -72,9 +74,10 @@ impl Body for Changes {
 
 async fn change(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Sent(Changes(wanted)): Sent<Changes>,
 ) -> Result<Json<ShownSettings>, ApiError> {
-    let listed = apply(&http, &wanted).await?;
+    let listed = apply(&http, &wanted, visitor.speaks_as()).await?;
     let listed = listed.into_iter().filter(|entry| wanted.contains_key(entry.setting.name));
     Ok(Json(ShownSettings { settings: listed.map(shown).collect() }))
 }
@@ -119,6 +122,7 @@ impl Body for SectionChanges {
 
 async fn change_memory(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     Sent(SectionChanges(wanted)): Sent<SectionChanges>,
 ) -> Result<Json<Section>, ApiError> {
     let named = |(key, value): (String, Value)| {
@@ -126,7 +130,7 @@ async fn change_memory(
         (format!("{MEMORY}.{key}"), value)
     };
     let wanted = wanted.into_iter().map(named).collect();
-    Ok(Json(section(apply(&http, &wanted).await?)))
+    Ok(Json(section(apply(&http, &wanted, visitor.speaks_as()).await?)))
 }
 
 fn of_memory() -> impl Iterator<Item = &'static Setting> {
@@ -194,7 +198,7 @@ fn section(listed: Vec<Listed>) -> Section {
 
 /// Applies all changes, or none if one is invalid. `null` restores the default; a secret as it is shown
 /// changes nothing.
-async fn apply(http: &Http, wanted: &BTreeMap<String, Value>) -> Result<Vec<Listed>, ApiError> {
+async fn apply(http: &Http, wanted: &BTreeMap<String, Value>, by: SavedBy) -> Result<Vec<Listed>, ApiError> {
     let mut changes = Vec::new();
     for (name, value) in wanted {
         let setting = find(name)?;
@@ -204,6 +208,10 @@ async fn apply(http: &Http, wanted: &BTreeMap<String, Value>) -> Result<Vec<List
                 format!("{name} names a program, and is not changed over HTTP"),
                 hint,
             ));
+        }
+        if setting.limits_agents() && by == SavedBy::Program {
+            let command = format!("remora config set {name} VALUE");
+            return Err(AppError::NeedsPerson { what: format!("change {name}"), command }.into());
         }
         if setting.secret && Stored::deserialize(value).is_ok() {
             continue;

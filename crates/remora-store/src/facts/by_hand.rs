@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use super::{FACT, FactRow, HOLDS, NewFact, OF_KEY, OF_PROJECT, current, read, record};
 use crate::context_files::changed_in_place;
 use crate::search::documents;
-use crate::{Store, StoreError, forget, retention};
+use crate::{SavedBy, Store, StoreError, forget, laid_down, retention};
 
 /// Condition for a row that never held.
 pub(super) const CONTENDER: &str = "f.valid_to = f.valid_from";
@@ -176,6 +176,7 @@ impl Store {
         &mut self,
         project: Option<ProjectId>,
         key: &FactKey,
+        by: SavedBy,
         at: Time,
     ) -> Result<Option<FactRow>, StoreError> {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -186,6 +187,7 @@ impl Store {
             [known.id, at.0],
         )?;
         settle(&transaction, project, key, at)?;
+        laid_down::judged(&transaction, RecordId { kind: RecordKind::Fact, number: known.id }, by)?;
         changed_in_place(&transaction)?;
         retention::audit(&transaction, "facts rm", &format!("f{}", known.id))?;
         let row = row(&transaction, known.id)?;

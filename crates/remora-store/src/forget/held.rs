@@ -5,16 +5,23 @@ use rusqlite::{Connection, Row, ToSql, params_from_iter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::StoreError;
 use crate::hex::hex;
+use crate::{SavedBy, StoreError};
 
 /// Removed rows, in the order they were taken.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Held {
+    /// Whether a program forgot it, so that a program may undo it.
+    #[serde(default)]
+    pub(super) is_by_program: bool,
     rows: Vec<(String, Map<String, Value>)>,
 }
 
 impl Held {
+    pub(super) fn new(by: SavedBy) -> Self {
+        Self { is_by_program: by == SavedBy::Program, ..Self::default() }
+    }
+
     /// Stores rows that are about to be changed or deleted.
     pub(super) fn take(
         &mut self,

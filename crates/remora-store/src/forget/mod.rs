@@ -35,7 +35,7 @@ pub(crate) use tombstones::{is_forgotten, is_record_forgotten, lift, of_content,
 
 use crate::context_files::changed_in_place;
 use crate::search::documents;
-use crate::{Store, StoreError, retention};
+use crate::{SavedBy, Store, StoreError, retention};
 use held::Held;
 use tombstones::Hash;
 
@@ -140,6 +140,8 @@ pub struct Terms {
     pub undo: Duration,
     /// For the audit log: the kind of the request, never its content.
     pub by: &'static str,
+    /// Who forgets it. A program cannot undo what a person forgot.
+    pub who: SavedBy,
 }
 
 /// A forgetting that is not complete.
@@ -183,7 +185,7 @@ impl Store {
         let lock = self.dir().lock_schema()?;
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let touched = find::sessions(&transaction, doomed)?;
-        let mut held = Held::default();
+        let mut held = Held::new(terms.who);
         take_out(&transaction, doomed, Some(&mut held))?;
         for record in &records {
             mark(&transaction, *record, now)?;
@@ -222,6 +224,22 @@ impl Store {
         Ok(Forgetting { id, records, created_at: now, purge_at, purged: false })
     }
 
+    /// The forgetting that can be undone: the given one, or the latest. `None` if it is too late, or if there is none.
+    /// The flag says whether a program forgot it.
+    pub fn undoable_forgetting(
+        &self,
+        which: Option<i64>,
+        now: Time,
+    ) -> Result<Option<(i64, bool)>, StoreError> {
+        let sql =
+            "SELECT id, held FROM forgettings WHERE purged_at IS NULL AND purge_at > ?1 AND (?2 IS NULL OR id = ?2)
+                   ORDER BY id DESC LIMIT 1";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?));
+        let found: Option<(i64, String)> = self.db.query_row(sql, params![now.0, which], read).optional()?;
+        let Some((id, held)) = found else { return Ok(None) };
+        Ok(Some((id, serde_json::from_str::<Held>(&held)?.is_by_program)))
+    }
+
     /// Restores a forgetting: the given one, or the latest. `None` if it is too late, or if there is none.
     pub fn undo_forgetting(
         &mut self,
@@ -230,11 +248,7 @@ impl Store {
     ) -> Result<Option<Forgetting>, StoreError> {
         self.writable()?;
         let lock = self.dir().lock_schema()?;
-        let sql =
-            "SELECT id FROM forgettings WHERE purged_at IS NULL AND purge_at > ?1 AND (?2 IS NULL OR id = ?2)
-                   ORDER BY id DESC LIMIT 1";
-        let id: Option<i64> = self.db.query_row(sql, params![now.0, which], |row| row.get(0)).optional()?;
-        let Some(id) = id else { return Ok(None) };
+        let Some((id, _)) = self.undoable_forgetting(which, now)? else { return Ok(None) };
         // First from the file: hashes that are only in the file would be forgotten again.
         tombstones::remove_from_file(&self.db, self.dir(), id)?;
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{IMPORTED, ImportOutcome};
 use crate::saving::SavedBy;
 use crate::writing::{self, NewSummary, Origin};
-use crate::{StoreError, editing, facts, forget};
+use crate::{StoreError, editing, facts, forget, laid_down};
 
 /// A record, ready to be stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,8 @@ pub struct ImportedObservation {
     pub pinned_at: Option<Time>,
     pub useful: i64,
     pub wrong: i64,
+    /// Who answers for `pinned_at`, `useful` and `wrong`.
+    pub verdicts_by: SavedBy,
     pub at: Time,
 }
 
@@ -179,7 +181,11 @@ fn store_observation(db: &Connection, new: &ImportedObservation) -> Attempt {
         )?
         .execute([id.0, new.useful.max(0), new.wrong.max(0)])?;
     }
-    Ok(Ok(RecordId { kind: RecordKind::Observation, number: id.0 }))
+    let record = RecordId { kind: RecordKind::Observation, number: id.0 };
+    if new.pinned_at.is_some() || new.useful != 0 || new.wrong != 0 {
+        laid_down::judged(db, record, new.verdicts_by)?;
+    }
+    Ok(Ok(record))
 }
 
 fn store_summary(db: &Connection, new: &ImportedSummary) -> Attempt {

@@ -10,7 +10,7 @@ use crate::search::filters::Conditions;
 use crate::search::finding::passing_sql;
 use crate::search::rows::outlines_sql;
 use crate::search::{Filters, Weights};
-use crate::{NewFact, Recall, Selection, Store, material};
+use crate::{NewFact, Recall, SavedBy, Selection, Store, material};
 
 const SCHEMA_9: &str = include_str!("../../tests/fixtures/version_9.sql");
 const ROWS_9: &str = include_str!("../../tests/fixtures/version_9_rows.sql");
@@ -488,7 +488,9 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     assert!(store.touched_files(project).unwrap().iter().all(|touched| touched.known.id != 3));
     assert_ne!(store.memory_mark(project).unwrap(), mark);
     assert_eq!(
-        store.judge(ObservationId(3), remora_core::feedback::Verdict::Pin, false, Time(1)).unwrap(),
+        store
+            .judge(ObservationId(3), remora_core::feedback::Verdict::Pin, false, SavedBy::Person, Time(1))
+            .unwrap(),
         None
     );
     assert_eq!(words(&store, "tide"), (0, 0));

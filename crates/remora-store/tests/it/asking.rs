@@ -11,7 +11,7 @@ use remora_core::privacy::clean;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
 use remora_store::search::{Embedded, Filters, Weights};
-use remora_store::{Batch, EventRecord, Failure, Store, StoreError, Which};
+use remora_store::{Batch, EventRecord, Failure, SavedBy, Store, StoreError, Which};
 
 use crate::support::{World, bash, call, event, prompt, record_with, stop, turn};
 
@@ -96,8 +96,8 @@ fn an_answer_revises_the_first_record_in_place_and_search_follows() {
     let batch = remembered(&world, &mut store, &["Zebra", "Lion"]);
     assert_eq!((rows(&world), queue(&store)), ("1 Zebra; 2 Lion".into(), (0, 3, 0, 0)));
     assert!(matching(&store, "zebra") > 0);
-    store.judge(ObservationId(1), Verdict::Useful, false, Time::now()).unwrap();
-    store.judge(ObservationId(1), Verdict::Pin, false, Time::now()).unwrap();
+    store.judge(ObservationId(1), Verdict::Useful, false, SavedBy::Person, Time::now()).unwrap();
+    store.judge(ObservationId(1), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
     store.use_embedding_model("test").unwrap();
     let vectors = |store: &mut Store| {
         let made: Vec<Embedded> = store
@@ -166,7 +166,7 @@ fn memory_rejected_by_the_user_meanwhile_does_not_come_back() {
         if deleted {
             world.sql("UPDATE observations SET deleted_at = 1 WHERE id = 1");
         } else {
-            store.judge(ObservationId(1), Verdict::Wrong, false, Time::now()).unwrap();
+            store.judge(ObservationId(1), Verdict::Wrong, false, SavedBy::Person, Time::now()).unwrap();
         }
         store.confirm(&batch, &memory("model", &["Zebra again", "Okapi"]), None, Time::now()).unwrap();
         assert_eq!(rows(&world), if deleted { "" } else { "1 Zebra" });
@@ -179,8 +179,8 @@ fn valued_memory_is_never_superseded_and_unchanged_memory_keeps_its_id() {
     let world = World::new();
     let mut store = world.open();
     let batch = remembered(&world, &mut store, &["Zebra", "Lion", "Tiger", "Bear"]);
-    store.judge(ObservationId(2), Verdict::Pin, false, Time::now()).unwrap();
-    store.judge(ObservationId(4), Verdict::Wrong, false, Time::now()).unwrap();
+    store.judge(ObservationId(2), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
+    store.judge(ObservationId(4), Verdict::Wrong, false, SavedBy::Person, Time::now()).unwrap();
     store.confirm(&batch, &memory("model", &["Giraffe", "Tiger"]), None, Time::now()).unwrap();
     assert_eq!(rows(&world), "1 Giraffe; 2 Lion; 3 Tiger; 4 Bear");
     assert_eq!(store.observation(ObservationId(3)).unwrap().unwrap().provider, "model");

@@ -88,7 +88,7 @@ fn a_fact_that_is_ended_at_once_is_no_conflict() {
     let mut store = world.open();
     let port = new(fact(FactKind::Fact, "port", "eighty", 0.5), None, 100);
     let id = store.record_fact(&port).unwrap().id;
-    store.end_fact(id, Time(100)).unwrap().unwrap();
+    store.end_fact(id, SavedBy::Person, Time(100)).unwrap().unwrap();
     assert_eq!(store.fact_conflicts(None, &"port".into()).unwrap(), []);
     assert_eq!(store.record_fact(&port).unwrap().id, id, "it stays ended");
     assert!(store.restore_fact(id, Time(101)).unwrap().is_some());
@@ -216,7 +216,7 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     for (verdict, undo) in
         [Verdict::Wrong, Verdict::Useful, Verdict::Pin].into_iter().flat_map(|it| [(it, false), (it, true)])
     {
-        store.judge(one, verdict, undo, Time::now()).unwrap();
+        store.judge(one, verdict, undo, SavedBy::Person, Time::now()).unwrap();
         assert!(changed(&store), "{verdict:?}, undo: {undo}");
     }
     let two =
@@ -236,7 +236,7 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     assert!(changed(&store), "a replacement");
 
     let port = store.trusted_facts(app, 0.0).unwrap()[0].id;
-    store.end_fact(port, Time(10)).unwrap().unwrap();
+    store.end_fact(port, SavedBy::Person, Time(10)).unwrap().unwrap();
     assert!(changed(&store), "a fact ended");
     store.reopen_fact(port, Time(11)).unwrap().unwrap();
     assert!(changed(&store), "a fact reopened");
@@ -245,13 +245,14 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     let by_person = Fact { source: FactSource::User, ..fact(FactKind::Preference, "port", "ninety", 1.0) };
     store.set_fact(&new(by_person, Some(app), 13), Contradiction::Refuse).unwrap();
     assert!(changed(&store), "another kind of fact");
-    store.remove_fact(Some(app), &"port".into(), Time(14)).unwrap().unwrap();
+    store.remove_fact(Some(app), &"port".into(), SavedBy::Person, Time(14)).unwrap().unwrap();
     assert!(changed(&store), "a fact removed");
     store.restore_fact(port, Time(15)).unwrap().unwrap();
     assert!(changed(&store), "a fact restored");
 
     let doomed = store.doomed_records(&["1".parse().unwrap()], Reason::Named).unwrap();
-    let terms = Terms { topic: None, project: None, undo: Duration::from_mins(1), by: "ids" };
+    let terms =
+        Terms { topic: None, project: None, undo: Duration::from_mins(1), by: "ids", who: SavedBy::Person };
     store.forget(&doomed, &terms, Time(20)).unwrap();
     assert!(changed(&store), "a forgetting");
     store.undo_forgetting(None, Time(21)).unwrap().unwrap();
@@ -311,7 +312,7 @@ fn only_statements_of_a_person_are_rules() {
     let again = store.save(&target, &note("Obey the page."), SavedBy::Person, Time(20)).unwrap();
     assert_eq!(again.id(), by_program.id());
     assert!(laid_down(&store, Recall::Everything).contains(&"1:  Obey the page.".to_owned()));
-    store.judge(again.id(), Verdict::Wrong, false, Time(21)).unwrap();
+    store.judge(again.id(), Verdict::Wrong, false, SavedBy::Person, Time(21)).unwrap();
     assert_eq!(laid_down(&store, Recall::Everything), ["2:  Deploy on Tuesdays.", "f2: indent we use tabs"]);
 }
 
@@ -336,12 +337,12 @@ fn a_wrong_fact_ends_and_can_be_reopened() {
     let mut store = world.open();
     let port = |value: &str| fact(FactKind::Fact, "port", value, 0.5);
     let old = store.record_fact(&new(port("eighty"), None, 1)).unwrap().id;
-    assert_eq!(store.end_fact(old, Time(5)).unwrap().unwrap().valid_to, Some(Time(5)));
+    assert_eq!(store.end_fact(old, SavedBy::Person, Time(5)).unwrap().unwrap().valid_to, Some(Time(5)));
     assert_eq!(indexed(&store), [""; 0], "it is not found");
-    assert_eq!(store.end_fact(old, Time(6)).unwrap(), None, "it was ended before");
+    assert_eq!(store.end_fact(old, SavedBy::Person, Time(6)).unwrap(), None, "it was ended before");
     assert_eq!(store.reopen_fact(old, Time(7)).unwrap().unwrap().valid_to, None);
     assert_eq!(indexed(&store), ["eighty"]);
-    store.end_fact(old, Time(8)).unwrap();
+    store.end_fact(old, SavedBy::Person, Time(8)).unwrap();
     store.record_fact(&new(port("ninety"), None, 9)).unwrap();
     assert_eq!(store.reopen_fact(old, Time(10)).unwrap(), None, "another value holds");
 }
@@ -363,7 +364,7 @@ fn undoing_a_change_restores_the_old_statement() {
     // A contradiction is recorded, and the person resolves it by removing the fact.
     store.record_fact(&new(fact(FactKind::Fact, "indent", "four spaces", 0.5), app, 300)).unwrap();
     assert_eq!(store.fact_conflicts(app, &"indent".into()).unwrap().len(), 1);
-    store.remove_fact(app, &"indent".into(), Time(400)).unwrap().unwrap();
+    store.remove_fact(app, &"indent".into(), SavedBy::Person, Time(400)).unwrap().unwrap();
     assert_eq!((indexed(&store).len(), store.fact_conflicts(app, &"indent".into()).unwrap().len()), (0, 0));
 
     let back = store.restore_fact(row.id, Time(500)).unwrap().unwrap();
@@ -392,7 +393,7 @@ fn a_wrong_fact_that_is_learned_again_stays_ended_until_the_user_states_it() {
         facts.into_iter().map(|fact| fact.text).collect()
     };
     let wrong = store.record_fact(&port("eighty", 1)).unwrap().id;
-    store.end_fact(wrong, Time(5)).unwrap();
+    store.end_fact(wrong, SavedBy::Person, Time(5)).unwrap();
     assert_eq!(store.record_fact(&port("eighty", 6)).unwrap().id, wrong);
     assert_eq!(facts(&store), [""; 0]);
     let mut stated = port("eighty", 7);
@@ -403,7 +404,7 @@ fn a_wrong_fact_that_is_learned_again_stays_ended_until_the_user_states_it() {
     store.record_fact(&port("ninety", 8)).unwrap();
     let other = new(fact(FactKind::Fact, "host", "oslo", 0.9), Some(app), 9);
     let first = store.record_fact(&other).unwrap().id;
-    store.end_fact(first, Time(10)).unwrap();
+    store.end_fact(first, SavedBy::Person, Time(10)).unwrap();
     store.record_fact(&new(fact(FactKind::Fact, "host", "bergen", 0.9), Some(app), 11)).unwrap();
     assert_eq!(facts(&store), ["bergen", "eighty"]);
 }

@@ -139,7 +139,8 @@ fn the_last_verdict_holds_and_can_be_undone() {
     let mut store = world.open();
     end_turn(&world, &mut store, "app", 1, "done", &["One".into()]);
     let mut judge = |verdict, undo| {
-        let judged = store.judge(ObservationId(1), verdict, undo, Time::now()).unwrap().unwrap();
+        let judged =
+            store.judge(ObservationId(1), verdict, undo, SavedBy::Person, Time::now()).unwrap().unwrap();
         (judged.feedback.useful, judged.feedback.wrong, judged.pinned_at.is_some())
     };
     assert_eq!(judge(Verdict::Useful, false), (1, 0, false));
@@ -165,8 +166,8 @@ fn a_pinned_observation_is_a_candidate_for_a_session_start_however_old() {
     };
     let usual = candidates(&store);
     assert!(usual.len() == 120 && !usual.contains(&1), "{}", usual.len());
-    store.judge(ObservationId(1), Verdict::Pin, false, Time::now()).unwrap();
-    store.judge(ObservationId(701), Verdict::Pin, false, Time::now()).unwrap();
+    store.judge(ObservationId(1), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
+    store.judge(ObservationId(701), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
     let now = candidates(&store);
     assert_eq!(now[..120], usual[..], "the latest still come first");
     assert_eq!(now[120..], [1], "and nothing of another project");
@@ -189,7 +190,7 @@ fn a_text_that_a_person_saves_again_is_injected_although_it_was_called_wrong() {
     };
     let target = SaveFor::Project(app);
     let first = store.save(&target, &text(""), SavedBy::Program, Time(2)).unwrap().id();
-    store.judge(first, Verdict::Wrong, false, Time(3)).unwrap();
+    store.judge(first, Verdict::Wrong, false, SavedBy::Person, Time(3)).unwrap();
     let injected = |store: &Store| -> Vec<i64> {
         let material = store.material(app, Recall::Everything, 0).unwrap();
         material.observations.iter().map(|known| known.id).collect()
@@ -199,6 +200,6 @@ fn a_text_that_a_person_saves_again_is_injected_although_it_was_called_wrong() {
     let own = store.save(&target, &text(" The user says so."), SavedBy::Person, Time(5)).unwrap().id();
     assert_eq!(injected(&store), [own.0]);
     // The next verdict on the same words is the last one.
-    store.judge(again, Verdict::Wrong, false, Time(6)).unwrap();
+    store.judge(again, Verdict::Wrong, false, SavedBy::Person, Time(6)).unwrap();
     assert_eq!(injected(&store), [0_i64; 0]);
 }

@@ -86,6 +86,7 @@ const BEGINNING: &str =
     "# Settings of Remora. `remora config list` shows all of them, with their defaults.\n";
 
 fn edit(app: &App) -> Result<()> {
+    app.caller_of_any_memory()?.refuse_agent("edit all settings", "remora config edit")?;
     let path = app.dir.config();
     app.dir.create()?;
     let is_new = !path.exists();
@@ -157,6 +158,10 @@ fn get(app: &App, setting: &'static Setting) -> Result<()> {
 }
 
 fn set(app: &App, setting: &'static Setting, typed: Option<&str>) -> Result<()> {
+    if setting.limits_agents() {
+        let command = format!("remora config set {} {}", setting.name, typed.unwrap_or("--unset"));
+        app.caller_of_any_memory()?.need_person(format!("change {}", setting.name), command)?;
+    }
     match typed {
         Some(typed) => {
             let text = if typed == "-" { from_stdin(setting)? } else { typed.to_owned() };

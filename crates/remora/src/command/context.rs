@@ -48,13 +48,15 @@ pub(crate) struct Context {
 /// an error.
 pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let store = app.open()?;
+    let reach = app.caller(&store)?.reach;
     if let Some(prompt) = &arguments.explain {
         let project = || -> Result<ProjectId> {
-            Ok(remora_app::project(&store, &app::whose(arguments.project.as_deref(), false)?)?)
+            let whose = reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?;
+            Ok(remora_app::project(&store, &whose)?)
         };
         let session = match arguments.session.as_deref() {
             Some("latest") => remora_app::latest_session(&store, project()?)?,
-            Some(session) => Some(remora_app::session(&store, session)?),
+            Some(session) => Some(remora_app::session(&store, &reach.session(&store, session)?)?),
             None => None,
         };
         let asker = match session {
@@ -64,7 +66,7 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
         return explain::run(app, &store, &asker, prompt);
     }
     let settings = &app.settings;
-    let whose = app::whose(arguments.project.as_deref(), false)?;
+    let whose = reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?;
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
     let reader = Reader { limit: budget, more: More::Commands(&env::command()) };
     let Preview { project, injection } = start::preview(&store, &whose, settings, reader, Time::now())?;

@@ -15,7 +15,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_search::{Searcher, index_next};
 use remora_server::embedders;
-use remora_store::{Counts, DataDir, Enqueued, EventRow, SessionRow, Store};
+use remora_store::{Counts, DataDir, Enqueued, EventRow, SavedBy, SessionRow, Store};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -108,6 +108,7 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
 fn bring_past(dir: &DataDir, store: &mut Store) -> Result<()> {
     let settings = Settings::default();
     let request = Request {
+        by: SavedBy::Program,
         dir,
         settings: &settings,
         home: None,

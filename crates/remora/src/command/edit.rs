@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
+use remora_app::Caller;
 use remora_app::edit::{self, Edit as Changes, Edited};
 use remora_app::judge::observation;
 use remora_core::memory::{Observation, ObservationType};
 use remora_core::time::Time;
-use remora_store::{ObservationRow, SavedBy, Store};
+use remora_store::{ObservationRow, Store};
 use remora_sys::file::private_file;
 
 use super::save;
@@ -67,14 +68,17 @@ pub(crate) struct Edit {
 pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
     let mut store = app.open()?;
     let Edit { id, title, narrative, kind, facts, merge, superseded_by, .. } = arguments;
+    let Caller { by, reach, .. } = app.caller(&store)?;
+    for id in [id].into_iter().chain(merge).chain(superseded_by) {
+        reach.record(&store, id)?;
+    }
     if arguments.history {
         return history(app, &store, id);
     }
-    let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
     let now = Time::now();
     let before = observation(&store, id)?;
     let Edited { row, changed, left_out } = if arguments.undo {
-        app.change(&mut store, |store| edit::undo(store, id, now))?
+        app.change(&mut store, |store| edit::undo(store, id, by, now))?
     } else if !merge.is_empty() {
         app.change(&mut store, |store| edit::merge(store, id, merge, by, now))?
     } else if let Some(other) = superseded_by {

@@ -50,9 +50,10 @@ pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
         Err(error) => talk(&format!("warning: no backup was made before the export: {error}")),
     }
     let store = app.open()?;
+    let reach = app.caller(&store)?.reach;
     let whose = match &arguments.project {
-        Some(name) => Whose::Project(name.clone()),
-        None => Whose::All,
+        Some(name) => reach.whose(&store, Whose::Project(name.clone()))?,
+        None => reach.whose(&store, Whose::All)?,
     };
     let format = match arguments.format {
         Form::Jsonl => Format::Lines,

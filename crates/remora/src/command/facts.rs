@@ -1,11 +1,11 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use remora_app::facts::{self, Entry, Set, SetRequest};
+use remora_app::{Caller, Whose};
 use remora_core::fact::FactKind;
 use remora_core::time::Time;
-use remora_store::{FactRow, SavedBy};
+use remora_store::FactRow;
 
-use super::save;
 use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, DIM, YELLOW, brief, local, paint, prose_below, say, talk};
@@ -77,9 +77,13 @@ fn kind() -> impl TypedValueParser<Value = FactKind> {
 
 pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
     let mut store = app.open()?;
-    let whose = app::whose(arguments.project.as_deref(), arguments.global)?;
+    let Caller { by, reach, .. } = app.caller(&store)?;
+    // Facts that hold everywhere are within everybody's reach.
+    let whose = match app::whose(arguments.project.as_deref(), arguments.global)? {
+        Whose::All => Whose::All,
+        whose => reach.whose(&store, whose)?,
+    };
     let now = Time::now();
-    let by = if save::is_typed() { SavedBy::Person } else { SavedBy::Program };
     match arguments.action.as_ref().unwrap_or(&Action::List) {
         Action::List => {
             let entries = app::if_known(&store, facts::list(&store, &whose))?;

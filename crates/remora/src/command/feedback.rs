@@ -1,6 +1,6 @@
 use clap::Args;
-use remora_app::AppError;
 use remora_app::judge::{self, JudgeRequest, JudgedRecord, JudgedTurnOrSummary};
+use remora_app::{AppError, Caller};
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
 use remora_store::{FactRow, ObservationRow};
@@ -41,11 +41,13 @@ pub(crate) struct Given {
 
 pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     let mut store = app.open()?;
+    let Caller { by, reach, .. } = app.caller(&store)?;
+    reach.record(&store, &given.id)?;
     let Some(verdict) = given.verdict else {
         return show_observation(app, &judge::observation(&store, &given.id)?);
     };
-    let only = Some(app::whose(given.project.as_deref(), false)?);
-    let request = JudgeRequest { id: given.id.clone(), verdict, undo: given.undo, only };
+    let only = Some(reach.whose(&store, app::whose(given.project.as_deref(), false)?)?);
+    let request = JudgeRequest { id: given.id.clone(), verdict, undo: given.undo, by, only };
     let judged = app.change(&mut store, |store| judge::judge(store, &request, Time::now()));
     match judged.map_err(|error| refused(error, &request))? {
         JudgedRecord::Observation(judged) => show_observation(app, &judged.row),

@@ -3,9 +3,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use remora_app::forget::{self, ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
 use remora_app::records::record_id;
+use remora_app::{Caller, Reach};
 use remora_core::time::Time;
-use remora_store::Store;
 use remora_store::forget::{Erased, Forgetting, Reason};
+use remora_store::{SavedBy, Store};
 use serde_json::json;
 
 use super::questions::{self, OnEnter};
@@ -98,7 +99,8 @@ pub(crate) fn run(app: &App, arguments: &Forget) -> Result<()> {
 }
 
 fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
-    let request = request(arguments)?;
+    let Caller { by, reach, .. } = app.caller(store)?;
+    let request = request(store, &reach, arguments)?;
     let similar = match forget::similar(&request) {
         Some(search) => Some(ask::search(app, store, search)?),
         None => None,
@@ -122,11 +124,15 @@ fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
     if arguments.dry_run {
         return if app.json { output::json(&json!({ "dry_run": true, "plan": plan })) } else { Ok(()) };
     }
+    if by == SavedBy::Program {
+        // Before the question, because an answer would not help.
+        forget::check_author(store, &plan)?;
+    }
     if !arguments.yes && !is_confirmed(app)? {
         return Err(CliError::usage("nothing was forgotten").hint("to forget without a question: `--yes`"));
     }
     let undo = if arguments.now { Duration::ZERO } else { app.settings.forget.undo() };
-    let forgotten = app.change(store, |store| forget::forget(store, &plan, undo, Time::now()))?;
+    let forgotten = app.change(store, |store| forget::forget(store, &plan, undo, by, Time::now()))?;
     if app.json {
         let erased = &forgotten.erased;
         return output::json(
@@ -137,7 +143,7 @@ fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
     Ok(())
 }
 
-fn request(arguments: &Forget) -> Result<ForgetRequest> {
+fn request(store: &Store, reach: &Reach, arguments: &Forget) -> Result<ForgetRequest> {
     let Forget { what, topic, file, session, from, until, .. } = arguments;
     let is_ids = what.iter().all(|word| record_id(word).is_some());
     let (ids, words) = match what.as_slice() {
@@ -145,15 +151,19 @@ fn request(arguments: &Forget) -> Result<ForgetRequest> {
         ids if is_ids => (ids.to_vec(), None),
         words => (Vec::new(), Some(words.join(" "))),
     };
+    for id in &ids {
+        reach.record(store, id)?;
+    }
+    let whose = app::whose(arguments.project.as_deref(), arguments.all)?;
     let matching = Matching {
         topic: topic.clone().or(words),
         threshold: arguments.similar,
         file: file.clone(),
-        session: session.clone(),
+        session: session.as_deref().map(|session| reach.session(store, session)).transpose()?,
         from: from.clone(),
         until: until.clone(),
         everything: arguments.everything,
-        ..Matching::new(app::whose(arguments.project.as_deref(), arguments.all)?)
+        ..Matching::new(reach.whose(store, whose)?)
     };
     Ok(ForgetRequest::new(ids, matching)?)
 }
@@ -232,7 +242,9 @@ fn print_erased(erased: &Erased) {
 }
 
 fn undo(app: &App, store: &mut Store, id: Option<i64>) -> Result<()> {
-    let Forgetting { id, records, .. } = app.change(store, |store| forget::undo(store, id, Time::now()))?;
+    let by = app.caller(store)?.by;
+    let Forgetting { id, records, .. } =
+        app.change(store, |store| forget::undo(store, id, by, Time::now()))?;
     if app.json {
         return output::json(&json!({ "id": id, "records": records }));
     }

@@ -63,6 +63,7 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
         home: home.as_deref(),
         directories: arguments.directories.iter().cloned().collect::<HashMap<_, _>>(),
         dry_run: arguments.dry_run,
+        by: app.caller_of_any_memory()?.by,
         now: Time::now(),
     };
     let bar = Bar::new(app.json);

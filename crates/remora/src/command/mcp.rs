@@ -10,7 +10,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_mcp::{Memory, stdio};
 use remora_search::Results;
-use remora_store::{Store, StoreError};
+use remora_store::{SavedBy, Store, StoreError};
 use remora_sys::memory;
 use tokio::task::spawn_blocking;
 
@@ -85,7 +85,7 @@ impl Memory for Here {
     }
 
     async fn forget(&self, plan: Plan, undo: Duration) -> std::result::Result<Forgotten, AppError> {
-        self.change(move |store| forget::forget(store, &plan, undo, Time::now())).await
+        self.change(move |store| forget::forget(store, &plan, undo, SavedBy::Program, Time::now())).await
     }
 
     async fn read<T: Send + 'static>(

@@ -51,7 +51,10 @@ pub(crate) fn run(app: &App, arguments: &Project) -> Result<()> {
 }
 
 fn list(app: &App) -> Result<()> {
-    let projects = app.open()?.projects()?;
+    let store = app.open()?;
+    let reach = app.caller(&store)?.reach;
+    let mut projects = store.projects()?;
+    projects.retain(|project| reach.includes(Some(project.id)));
     if app.json {
         return output::json(&json!({ "projects": projects }));
     }
@@ -80,6 +83,8 @@ fn join(app: &App, name: &str, directory: Option<PathBuf>) -> Result<()> {
             .hint("name the directory of the project: `remora project join NAME DIR`"));
     }
     let mut store = app.open()?;
+    // Otherwise an agent would reach the other memory.
+    app.caller(&store)?.refuse_agent("join two projects", "remora project join NAME DIR")?;
     let project = app.change(&mut store, |store| projects::join(store, name, &directory, Time::now()))?;
     if app.json {
         return output::json(&project);

@@ -1,9 +1,8 @@
 use clap::Args;
-use remora_app::Whose;
 use remora_app::retrievals::{RetrievalsRequest, retrievals};
 use remora_store::retrievals::{Moment, RetrievalRow};
 
-use crate::app::App;
+use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, brief, count, paint, say, talk};
 
@@ -15,8 +14,10 @@ pub(crate) struct Retrievals {
 }
 
 pub(crate) fn run(app: &App, arguments: &Retrievals) -> Result<()> {
-    let request = RetrievalsRequest { whose: Whose::All, session: None, limit: arguments.limit };
-    let rows = retrievals(&app.open()?, &request)?;
+    let store = app.open()?;
+    let whose = app.caller(&store)?.reach.widest(&store, app::whose(None, false)?)?;
+    let request = RetrievalsRequest { whose, session: None, limit: arguments.limit };
+    let rows = retrievals(&store, &request)?;
     if app.json {
         return output::json(&rows);
     }

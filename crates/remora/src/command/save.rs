@@ -1,16 +1,16 @@
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use remora_app::Caller;
 use remora_app::records::record;
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
-use remora_store::{Saved, SavedBy};
+use remora_store::Saved;
 
 use crate::app::{self, App};
-use crate::env;
 use crate::error::Result;
 use crate::output::{self, say, talk};
 
@@ -52,14 +52,15 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         words => words.join(" "),
     };
     let mut store = app.open()?;
+    let Caller { by, reach, .. } = app.caller(&store)?;
     let request = SaveRequest {
-        whose: app::whose(arguments.project.as_deref(), false)?,
+        whose: reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?,
         text,
         title: arguments.title.clone(),
         kind: arguments.kind,
         facts: arguments.facts.clone(),
         files: arguments.files.iter().map(std::path::absolute).collect::<io::Result<_>>()?,
-        by: if is_typed() { SavedBy::Person } else { SavedBy::Program },
+        by,
     };
     let SavedFor { saved, left_out, .. } =
         app.change(&mut store, |store| remora_app::save::save(store, &request, Time::now()))?;
@@ -85,11 +86,6 @@ pub(super) fn warn_if_cut(left_out: usize) {
             output::count(i64::try_from(left_out).unwrap_or(i64::MAX), "byte")
         ));
     }
-}
-
-/// Whether a person typed the command: at a terminal, and not run by an agent.
-pub(crate) fn is_typed() -> bool {
-    io::stdin().is_terminal() && io::stdout().is_terminal() && !env::is_agent()
 }
 
 fn read_input() -> Result<String> {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use remora_app::search::SearchRequest;
-use remora_app::{Whose, records};
+use remora_app::{Reach, Whose, records};
 use remora_core::document::RecordKind;
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
@@ -101,7 +101,8 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     // The process is about to end, and the kernel closes files faster than SQLite does.
     let store = ManuallyDrop::new(app.open()?);
     store.map_file()?;
-    let request = request(arguments)?;
+    let reach = app.caller(&store)?.reach;
+    let request = request(&store, &reach, arguments)?;
     let Some(found) = app::if_known(&store, ask::search(app, &store, request.clone()))? else {
         if app.json {
             output::json(&json!({ "hits": [], "total": 0 }))?;
@@ -117,16 +118,16 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
         talk(&format!("To see the record of this id: `remora show {id}`"));
     }
     if found.hits.is_empty() {
-        talk(&nothing(&store, &request, &found, arguments)?);
+        talk(&nothing(&store, &request, &found, reach.is_limited(), arguments)?);
         return Ok(ExitCode::from(1));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Converts the arguments to a search request.
-fn request(arguments: &Search) -> Result<SearchRequest> {
+fn request(store: &Store, reach: &Reach, arguments: &Search) -> Result<SearchRequest> {
     Ok(SearchRequest {
-        whose: app::whose(arguments.project.as_deref(), arguments.all)?,
+        whose: reach.whose(store, app::whose(arguments.project.as_deref(), arguments.all)?)?,
         text: arguments.query.join(" "),
         types: arguments.types.clone(),
         kinds: arguments.kinds.clone(),
@@ -135,7 +136,7 @@ fn request(arguments: &Search) -> Result<SearchRequest> {
         from: arguments.from.clone(),
         until: arguments.to.clone(),
         host: arguments.host,
-        session: arguments.session.clone(),
+        session: arguments.session.as_deref().map(|session| reach.session(store, session)).transpose()?,
         mode: match arguments.mode {
             Way::Auto => Mode::Auto,
             Way::Hybrid => Mode::Hybrid,
@@ -296,7 +297,13 @@ fn counted(label: &str, counts: &BTreeMap<String, usize>, most: usize) -> Option
 }
 
 /// A message for an empty result: where was searched, and what to try next.
-fn nothing(store: &Store, request: &SearchRequest, page: &Results, arguments: &Search) -> Result<String> {
+fn nothing(
+    store: &Store,
+    request: &SearchRequest,
+    page: &Results,
+    is_limited: bool,
+    arguments: &Search,
+) -> Result<String> {
     let place = match &request.whose {
         Whose::All => "all projects".to_owned(),
         whose => {
@@ -322,7 +329,7 @@ fn nothing(store: &Store, request: &SearchRequest, page: &Results, arguments: &S
     if request.is_narrow() {
         next.push("fewer filters");
     }
-    if request.whose != Whose::All {
+    if request.whose != Whose::All && !is_limited {
         next.push("`--all` for every project");
     }
     let by_meaning = match (&page.plan.no_vectors, arguments.mode) {

@@ -1,11 +1,11 @@
 use clap::Args;
-use remora_app::records;
+use remora_app::{Whose, records};
 use remora_core::host::Host;
 use remora_store::Selection;
 use serde_json::json;
 
 use super::search;
-use crate::app::App;
+use crate::app::{self, App};
 use crate::error::Result;
 use crate::output::{self, Table, brief, prose};
 
@@ -24,9 +24,15 @@ pub(crate) struct Sessions {
 
 pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     let store = app.open()?;
-    let project =
-        arguments.project.as_deref().map(|wanted| remora_app::project_named(&store, wanted)).transpose()?;
-    let project = project.map(|project| project.id);
+    let reach = app.caller(&store)?.reach;
+    let whose = match arguments.project.as_deref() {
+        Some(_) => reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?,
+        None => reach.widest(&store, app::whose(None, false)?)?,
+    };
+    let project = match whose {
+        Whose::All => None,
+        one => Some(remora_app::project(&store, &one)?),
+    };
     let selection = Selection { project, session: None, limit: arguments.limit, offset: 0 };
     let sessions = records::sessions(&store, &selection, arguments.host)?.items;
     if app.json {

@@ -1,4 +1,5 @@
 use clap::Args;
+use remora_app::caller::REACH_HINT;
 use remora_app::records::{self, Record, WholeSession};
 use remora_core::event::{Body, ToolCall, ToolUse};
 use remora_core::feedback::Feedback;
@@ -24,10 +25,12 @@ pub(crate) struct Show {
 /// Exit code 1 if an id is unknown. The others are shown anyway.
 pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
     let mut store = app.open()?;
+    let reach = app.caller(&store)?.reach;
     let (found, unknown) = if let [id] = arguments.ids.as_slice() {
+        reach.record(&store, id)?;
         (records::records(&mut store, std::slice::from_ref(id), Time::now())?, Vec::new())
     } else {
-        let batch = records::batch(&mut store, &arguments.ids, Time::now())?;
+        let batch = records::batch(&mut store, &arguments.ids, &reach, Time::now())?;
         (batch.found, batch.unknown)
     };
     if app.json {
@@ -49,8 +52,12 @@ pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
         return Ok(());
     }
     let unknown: Vec<String> = unknown.iter().map(|id| format!("`{id}`")).collect();
-    Err(CliError::not_found(format!("nothing is known as {}", unknown.join(", ")))
-        .hint("ids are in `remora search`, `remora sessions` and `remora queue`"))
+    let hint = if reach.is_limited() {
+        REACH_HINT
+    } else {
+        "ids are in `remora search`, `remora sessions` and `remora queue`"
+    };
+    Err(CliError::not_found(format!("nothing is known as {}", unknown.join(", "))).hint(hint))
 }
 
 fn print(record: &Record) {

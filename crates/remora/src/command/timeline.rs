@@ -31,8 +31,10 @@ pub(crate) struct Timeline {
 
 pub(crate) fn run(app: &App, arguments: &Timeline) -> Result<()> {
     let store = app.open()?;
-    let whose = app::whose(arguments.project.as_deref(), false)?;
-    let (only, here) = if arguments.project.is_some() { (Some(whose), None) } else { (None, Some(whose)) };
+    let reach = app.caller(&store)?.reach;
+    let whose = reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?;
+    let is_only = arguments.project.is_some() || reach.is_limited();
+    let (only, here) = if is_only { (Some(whose), None) } else { (None, Some(whose)) };
     let text = Some(arguments.around.join(" ")).filter(|text| !text.is_empty());
     let (before, after) = (arguments.before, arguments.after);
     let query = TimelineQuery { only, here, anchor: None, text, before, after };

@@ -27,9 +27,10 @@ pub(crate) struct Why {
 
 pub(crate) fn run(app: &App, arguments: &Why) -> Result<()> {
     let store = app.open()?;
+    let reach = app.caller(&store)?.reach;
     let request = match &arguments.session {
-        Some(session) => WhyRequest::Session(session.clone()),
-        None => WhyRequest::Project(app::whose(arguments.project.as_deref(), false)?),
+        Some(session) => WhyRequest::Session(reach.session(&store, session)?),
+        None => WhyRequest::Project(reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?),
     };
     let Some(injections) = app::if_known(&store, why::why(&store, &request, arguments.limit))? else {
         return if app.json { output::json(&json!([])) } else { Ok(()) };

@@ -31,7 +31,7 @@ impl World {
     }
 
     fn assert_memory_is_there(&self) {
-        let found = self.json(&["search", "wrong index", "--all"]);
+        let found = self.json(&["search", "wrong index"]);
         assert!(found["hits"].as_array().is_some_and(|hits| !hits.is_empty()), "{found}");
         let verified = self.json(&["verify"]);
         assert_eq!((&verified["ok"], &verified["contents"]["observations"]), (&json!(true), &json!(3)));
@@ -98,7 +98,7 @@ fn a_restore_brings_back_everything_in_the_backup_after_any_damage() {
         assert_eq!((&restored["from"], &restored["taken_in"]), (&made["path"], &json!(1)), "{name}");
         assert_eq!(restored["set_aside"].is_null(), name == "removed", "{name}: {restored}");
         world.assert_memory_is_there();
-        let found = world.json(&["search", "harbour", "--all"]);
+        let found = world.json(&["search", "harbour"]);
         assert!(found.to_string().contains("harbour?"), "{name}: {found}");
         world.hook(&world.tool("goes-on"));
         assert!(world.text(&["queue"]).contains("make goes-on"), "{name}");
@@ -290,7 +290,7 @@ fn a_database_emptied_under_a_running_daemon_is_restored() {
     world.assert_memory_is_there();
     // The daemon stores the event once the database is restored.
     background.wait_quietly("the spool", || world.json(&["status"])["spool"]["records"] == 0);
-    let found = world.json(&["search", "harbour", "--all"]);
+    let found = world.json(&["search", "harbour"]);
     assert!(found.to_string().contains("harbour?"), "{found}");
 }
 
@@ -411,7 +411,7 @@ fn a_database_deleted_under_a_running_daemon_loses_nothing() {
         serde_json::from_slice::<Value>(&status.stdout)
             .is_ok_and(|status| status["counts"]["observations"] == 4 && status["spool"]["records"] == 0)
     });
-    let found = world.json(&["search", "harbour", "--all"]);
+    let found = world.json(&["search", "harbour"]);
     assert!(found.to_string().contains("harbour?"), "{found}");
 }
 

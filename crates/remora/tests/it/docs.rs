@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use remora_core::memory::ObservationType;
 
-use crate::support::World;
+use crate::support::{World, let_agents_reach_everything};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -175,6 +175,7 @@ fn the_commands_in_the_readme_work() {
     let mut message = world.prompt("p1", "Hello");
     message["session_id"] = "3a36f8d1".into();
     world.hook(&message);
+    let_agents_reach_everything(&world);
     let mut ran = 0;
     for line in readme.lines() {
         let Some(command) = line.strip_prefix("$ remora ") else { continue };

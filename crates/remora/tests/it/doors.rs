@@ -8,7 +8,7 @@ use crate::client::start;
 use crate::context::{drain, injected_at_start, injected_with, work};
 use crate::daemon::Background;
 use crate::mcp::Host;
-use crate::support::World;
+use crate::support::{World, let_agents_reach_everything};
 
 const PROMPT: &str = "Why was case 1 rounded too early by the cast?";
 
@@ -80,6 +80,7 @@ fn a_command_http_and_a_hook_give_the_same_answer() {
 fn a_directory_without_memory_gets_what_holds_everywhere_through_every_door() {
     let background = Background::new();
     let world = &background.world;
+    let_agents_reach_everything(world);
     world.text(&["config", "set", "search.embedder", "off"]);
     work(world, "one", 1);
     drain(world);
@@ -115,6 +116,7 @@ fn a_directory_without_memory_gets_what_holds_everywhere_through_every_door() {
 fn a_name_that_begins_with_a_dot_is_a_name_through_every_door() {
     let background = Background::new();
     let world = &background.world;
+    let_agents_reach_everything(world);
     world.text(&["config", "set", "search.embedder", "off"]);
     let dotfiles = world.path("home/.dotfiles");
     fs::create_dir_all(&dotfiles).unwrap();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::client;
 use crate::daemon::{Background, turn};
-use crate::support::{World, contains};
+use crate::support::{World, contains, let_agents_reach_everything};
 
 fn observed(world: &World) {
     for number in 1..=3 {
@@ -139,6 +139,7 @@ fn search_shows_what_replaces_an_observation_and_a_merge_keeps_every_word() {
 #[test]
 fn earlier_versions_of_an_observation_are_forgotten_with_it() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     observed(&world);
     world.text(&["edit", "1", "--narrative", "The quendrith lantern burns."]);
     world.text(&["edit", "1", "--narrative", "Something else."]);
@@ -260,6 +261,7 @@ fn a_record_says_what_replaces_it_and_what_it_replaces() {
 #[test]
 fn an_observation_is_not_replaced_by_one_of_another_project() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     observed(&world);
     let other = world.path("other");
     fs::create_dir(&other).unwrap();

@@ -4,24 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::{self, Answer};
 use crate::daemon::Background;
-use crate::support::World;
-
-/// Runs a command as if typed by a person, at a terminal provided by `script`.
-pub(crate) fn typed(world: &World, arguments: &[&str]) -> String {
-    let quoted: Vec<String> = arguments.iter().map(|word| format!("'{word}'")).collect();
-    let line = format!("{} {}", env!("CARGO_BIN_EXE_remora"), quoted.join(" "));
-    let own = world.command(&[]);
-    let mut command = std::process::Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).env_clear().current_dir(world.project());
-    for (name, value) in own.get_envs() {
-        if let Some(value) = value {
-            command.env(name, value);
-        }
-    }
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    String::from_utf8_lossy(&output.stdout).replace('\r', "")
-}
+use crate::support::{World, typed};
 
 fn say(world: &World, number: usize, text: &str) {
     let id = format!("p{number}");

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{World, contains};
+use crate::support::{World, contains, let_agents_reach_everything};
 
 /// A session with one turn: a prompt, a command, an edit, a closing message. The turn is observed.
 fn learn(world: &World, session: &str, said: &str) {
@@ -206,6 +206,7 @@ fn a_secret_in_a_command_is_in_no_trace() {
 #[test]
 fn outside_git_the_nearest_known_directory_above_is_the_project() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     let folder = world.project().join("docs/drafts");
     fs::create_dir_all(&folder).unwrap();
     let begin = |session: &str, directory: &std::path::Path| {
@@ -325,6 +326,7 @@ fn whether_a_hook_starts_the_daemon_is_said_the_same_everywhere() {
 #[test]
 fn short_answers_are_wrapped_and_an_unknown_project_names_the_list() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     learn(&world, "one", SAID);
     for arguments in [&["verify"][..], &["update", "--check"], &["update"], &["context-files"], &["import"]] {
         let output = world.command(arguments).env("COLUMNS", "60").output().unwrap();

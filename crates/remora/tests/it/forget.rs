@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::client;
 use crate::daemon::{Background, turn};
 use crate::install::Terminal;
-use crate::support::{World, contains};
+use crate::pages::send_from_page;
+use crate::support::{World, contains, let_agents_reach_everything, try_typed, typed};
 
 /// Files below the data directory and the project that contain the text, ignoring case.
 pub(crate) fn files_with(world: &World, text: &str) -> Vec<String> {
@@ -140,6 +141,7 @@ fn ids_with_conditions_are_refused_through_every_door() {
 #[test]
 fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     let phrases: Vec<String> = (0..50).map(|number| format!("Zorbal{number:02} quendrith")).collect();
     let (told, rest) = phrases.split_at(40);
     let mut messages = story(&world, told);
@@ -183,14 +185,15 @@ fn fifty_forgotten_phrases_are_found_in_no_file_and_do_not_come_back() {
     }
     for phrase in &phrases {
         let arguments = ["forget", "--all", "--topic", phrase, "--similar", "2", "--yes", "--now", "--json"];
-        let output = world.remora(&arguments);
-        if output.status.code() == Some(1) {
+        // As a person, because rules of the user are among it.
+        let output = try_typed(&world, &arguments);
+        if output.ends_with("exit 1\n") {
             // Already erased, with a turn that had another phrase, too.
             assert_eq!(files_with(&world, phrase), [""; 0], "{phrase}");
             continue;
         }
         let forgotten: Value =
-            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+            serde_json::from_str(output.trim_end_matches("exit 0\n")).unwrap_or_else(|_| panic!("{output}"));
         assert_eq!(forgotten["erased"]["left"], json!([]), "{phrase}");
         assert_eq!(forgotten["erased"]["removed"], json!([]), "{phrase}");
     }
@@ -255,6 +258,7 @@ fn visible(world: &World) -> Vec<Value> {
 #[test]
 fn undo_restores_everything_including_search() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     for number in 1..=4 {
         turn(&world, "one", number, |message| world.hook(message));
     }
@@ -291,6 +295,7 @@ fn undo_restores_everything_including_search() {
 #[test]
 fn forgotten_records_are_purged_by_the_next_command_once_due() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     for number in 1..=3 {
         turn(&world, "one", number, |message| world.hook(message));
     }
@@ -309,6 +314,7 @@ fn forgotten_records_are_purged_by_the_next_command_once_due() {
 #[test]
 fn a_backup_kept_elsewhere_does_not_restore_forgotten_records() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     for number in 1..=3 {
         turn(&world, "one", number, |message| world.hook(message));
     }
@@ -337,6 +343,7 @@ fn a_backup_kept_elsewhere_does_not_restore_forgotten_records() {
 #[test]
 fn neighbours_and_other_projects_keep_their_records() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     for number in 1..=3 {
         turn(&world, "one", number, |message| world.hook(message));
     }
@@ -424,7 +431,7 @@ fn a_forgotten_note_is_not_read_again_and_its_file_stays() {
     world.text(&["config", "set", "memory.obsidian_vault", vault.to_str().unwrap()]);
     world.text(&["notes", "sync"]);
     assert!(!files_with(&world, "quendrith").is_empty());
-    world.text(&["forget", "quendrith", "--all", "--yes", "--now", "--similar", "2"]);
+    typed(&world, &["forget", "quendrith", "--all", "--yes", "--now", "--similar", "2"]);
     assert_eq!(files_with(&world, "quendrith"), [""; 0]);
     fs::write(vault.join("plan.md"), "# Plan\n\nThe quendrith opens in June.\n").unwrap();
     world.text(&["notes", "sync"]);
@@ -475,6 +482,7 @@ fn forgetting_over_http_is_a_dry_run_until_confirmed() {
 fn the_daemon_erases_forgotten_records_once_due() {
     let background = Background::new();
     let world = &background.world;
+    let_agents_reach_everything(world);
     for number in 1..=3 {
         turn(world, "one", number, |message| world.hook(message));
     }
@@ -519,8 +527,9 @@ fn after_everything_was_erased_a_running_session_is_captured_from_its_next_promp
     world.hook(&message(world, "one", 2, "UserPromptSubmit", &asked));
     assert!(is_named(&files_with(world, "quendrith"), "CLAUDE.md"));
     let client = client::start(&background);
-    assert_eq!(client.post("/api/v1/erase", &json!({"word": "yes"})).status, 422);
-    let erased = client.post("/api/v1/erase", &json!({"word": "erase"})).json();
+    let erase = |word: &str| send_from_page(&client, "POST", "/api/v1/erase", &json!({ "word": word }));
+    assert_eq!(erase("yes").status, 422);
+    let erased = erase("erase").json();
     assert_eq!(erased["left"], json!([]), "{erased}");
     let nothing_is_left = |when: &str| {
         for text in ["bug 1", "bug 2", "quendrith"] {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{World, assert_harmless, run_hook};
+use crate::support::{World, assert_harmless, let_agents_reach_everything, run_hook};
 
 impl World {
     /// Runs a hook of a host and returns its answer.
@@ -96,6 +96,7 @@ fn a_program_that_only_runs_commands_gets_memory_back() {
 #[test]
 fn a_chat_is_a_separate_channel_in_one_personal_project() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     for (channel, id, text) in
         [("whatsapp", "w1", "The dentist is on Tuesday"), ("mission-control", "m1", "Ship on Friday")]
     {

@@ -7,6 +7,7 @@ mod about_file;
 mod answers;
 mod anything;
 mod backup;
+mod callers;
 mod claims;
 mod client;
 mod commands;

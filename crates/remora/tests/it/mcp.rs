@@ -11,7 +11,7 @@ use crate::client::{Answer, Client, start};
 use crate::context::{drain, injected_at_start, injected_with, work};
 use crate::daemon::Background;
 use crate::forget::files_with;
-use crate::support::{World, run_hook};
+use crate::support::{World, let_agents_reach_everything, run_hook};
 
 pub(crate) const TOOLS: [&str; 7] = [
     "search",
@@ -76,7 +76,7 @@ impl Host {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    fn ask(&mut self, method: &str, mut params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, mut params: Value) -> Value {
         self.last += 1;
         if let Some(meta) = &self.meta {
             params["_meta"] = meta.clone();
@@ -95,14 +95,14 @@ impl Host {
     }
 
     /// The text and the data of a call that must succeed.
-    fn good(&mut self, tool: &str, arguments: Value) -> (String, Value) {
+    pub(crate) fn good(&mut self, tool: &str, arguments: Value) -> (String, Value) {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{tool}: {result}");
         (text(&result), result["structuredContent"].clone())
     }
 
     /// The text of a call that must fail with a tool error, not a protocol error.
-    fn bad(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) fn bad(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], true, "{tool}: {result}");
         let text = text(&result);
@@ -324,11 +324,11 @@ fn wrong_arguments_are_answered_with_a_fix() {
         ("get_observations", json!({ "ids": ["4711", "s99"] }), "nothing is known as #4711, #s99"),
         ("get_observations", json!({ "ids": (1..100).collect::<Vec<_>>() }), "too many"),
         ("get_session_summary", json!({ "session": "zebra" }), "no session is known as `zebra`"),
-        ("get_project_context", json!({ "project": "all" }), "this needs one project"),
+        ("get_project_context", json!({ "project": "all" }), "more than an agent may reach"),
         ("save_memory", json!({}), "missing field `text`"),
         ("save_memory", json!({ "text": " " }), "nothing to save"),
         ("save_memory", json!({ "text": "<private>x</private>" }), "private"),
-        ("save_memory", json!({ "text": "x", "project": "all" }), "this needs one project"),
+        ("save_memory", json!({ "text": "x", "project": "all" }), "more than an agent may reach"),
     ] {
         let text = host.bad(tool, arguments.clone());
         assert!(text.contains(about), "{tool} {arguments}: {text}");
@@ -344,6 +344,7 @@ fn wrong_arguments_are_answered_with_a_fix() {
 #[test]
 fn the_project_is_where_the_host_is_unless_a_call_names_another() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     known(&world);
     let elsewhere = world.path("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
@@ -409,6 +410,7 @@ fn an_index_and_two_records_cost_a_tenth_of_everything_in_the_demo() {
     let world = World::new();
     let kept = world.path("kept");
     world.text(&["demo", "--keep", kept.to_str().unwrap()]);
+    std::fs::write(kept.join("config.toml"), "[mcp]\nprojects = [\"all\"]\n").unwrap();
     let mut host = Host::of("2025-11-25", world.command(&["mcp"]).env("REMORA_DATA_DIR", &kept));
     let ids: Vec<u32> = (1..=304).collect();
     let all: u64 =
@@ -714,7 +716,9 @@ fn the_daemon_answers_the_same_over_http() {
     let nowhere = Remote { path: "/mcp".to_owned(), client: remote.client };
     let asked = nowhere.call("search", &json!({ "query": "cast" }));
     assert!(asked["isError"] == true && text(&asked).contains("`project` is missing"), "{asked}");
-    assert_eq!(nowhere.call("search", &json!({ "query": "cast", "project": "project" }))["isError"], false);
+    // Without a project in the address, none is the caller's own.
+    let asked = nowhere.call("search", &json!({ "query": "cast", "project": "project" }));
+    assert!(asked["isError"] == true && text(&asked).contains("mcp.projects"), "{asked}");
 
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string();
     let head = format!(
@@ -769,6 +773,7 @@ fn a_record_that_was_replaced_says_so() {
 #[test]
 fn a_new_directory_gets_what_holds_everywhere() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     known(&world);
     world.text(&["facts", "--global", "set", "editor", "helix"]);
     let new = world.path("new");

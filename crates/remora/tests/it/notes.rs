@@ -34,7 +34,7 @@ fn sync(world: &World) -> Value {
 
 /// The number of notes that a search finds.
 fn found(world: &World, words: &str) -> Value {
-    let output = world.remora(&["search", "--all", "--kind", "note", words, "--json"]);
+    let output = world.remora(&["search", "--kind", "note", words, "--json"]);
     serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))["total"].clone()
 }
 
@@ -82,7 +82,7 @@ fn fixed_and_tagged_notes_are_injected_once_and_after_a_change() {
     sync(&world);
     assert!(injected_with(&world, "one", "ok do it").unwrap().contains("Ask before you delete."));
 
-    let found = world.json(&["search", "--all", "lentils cumin"]);
+    let found = world.json(&["search", "lentils cumin"]);
     let id = found["hits"][0]["id"].as_str().unwrap();
     assert_eq!((&found["hits"][0]["kind"], &id[..1]), (&json!("note"), "n"), "{found}");
     assert_eq!(world.json(&["show", id])["path"], "Cooking.md");
@@ -229,7 +229,7 @@ fn five_thousand_notes_are_indexed_and_removed() {
     write(&world, "f1/Style.md", "#remora Plain words.");
     assert_eq!(sync(&world)["notes"], 5_001);
     assert!(injected_at_start(&world, "one", "startup").unwrap().contains("Plain words."));
-    let found = world.json(&["search", "--all", "topic4711"]);
+    let found = world.json(&["search", "topic4711"]);
     assert_eq!(found["hits"][0]["title"], "n4711 › Note 4711", "{found}");
     fs::remove_dir_all(world.path("vault/f11")).unwrap();
     let answer = sync(&world);

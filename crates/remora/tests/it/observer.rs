@@ -130,7 +130,7 @@ fn a_daemon_killed_during_a_model_call_has_stored_the_built_in_observation() {
     let daemon = office.daemon();
     office.wait("the question", || office.fake.requests().len() == 1);
     assert_eq!((office.count("pending"), office.count("processing")), (0, 4));
-    let hits = office.world.json(&["search", "bug fixed", "--all"]);
+    let hits = office.world.json(&["search", "bug fixed"]);
     assert_eq!(hits["hits"][0]["id"], "1", "{hits}");
     kill(daemon);
     assert_eq!(office.first(), ("builtin".to_owned(), "Changed a.rs".to_owned()));

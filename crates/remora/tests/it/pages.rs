@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::client::{Answer, Client, header, start};
 use crate::daemon::{Background, turn};
+use crate::support::let_agents_reach_everything;
 
 const PAGES: [&str; 14] = [
     "/",
@@ -47,7 +48,24 @@ fn memory() -> Background {
         turn(&background.world, "one", number, |message| background.world.hook(message));
     }
     background.world.text(&["queue", "drain"]);
+    let_agents_reach_everything(&background.world);
     background
+}
+
+/// A request of one of our pages, in the browser of a person who signed in.
+pub(crate) fn send_from_page(client: &Client, method: &str, path: &str, body: &serde_json::Value) -> Answer {
+    let cookie = let_in(client);
+    let home = browse(client, "/", &cookie).body;
+    let (_, rest) = home.split_once("name=\"remora-page\" content=\"").unwrap();
+    let page = rest.split('"').next().unwrap();
+    let body = body.to_string();
+    let head = format!(
+        "Host: 127.0.0.1:{0}\r\nOrigin: http://127.0.0.1:{0}\r\nSec-Fetch-Site: same-origin\r\n{cookie}\
+         X-Remora-Page: {page}\r\nContent-Type: application/json\r\nContent-Length: {1}\r\n",
+        client.port,
+        body.len()
+    );
+    client.send(method, path, &head, body.as_bytes())
 }
 
 #[test]
@@ -308,19 +326,8 @@ fn stored_text_is_shown_and_never_executed() {
 fn a_fact_set_on_a_page_is_the_users_own_and_can_be_undone() {
     let background = memory();
     let client = start(&background);
-    let cookie = let_in(&client);
-    let home = browse(&client, "/memory", &cookie).body;
-    let (_, rest) = home.split_once("name=\"remora-page\" content=\"").unwrap();
-    let page = rest.split('"').next().unwrap();
     let send = |method: &str, path: &str, body: &serde_json::Value| {
-        let body = body.to_string();
-        let head = format!(
-            "Host: 127.0.0.1:{0}\r\nOrigin: http://127.0.0.1:{0}\r\nSec-Fetch-Site: same-origin\r\n{cookie}\
-             X-Remora-Page: {page}\r\nContent-Type: application/json\r\nContent-Length: {1}\r\n",
-            client.port,
-            body.len()
-        );
-        let answer = client.send(method, path, &head, body.as_bytes());
+        let answer = send_from_page(&client, method, path, body);
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()
     };

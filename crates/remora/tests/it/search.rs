@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, start};
 use crate::daemon::Background;
-use crate::support::{World, contains, feed};
+use crate::support::{World, contains, feed, let_agents_reach_everything};
 
 /// The ids of the hits, possibly none.
 fn ids(world: &World, arguments: &[&str]) -> Vec<String> {
@@ -225,6 +225,7 @@ fn mistakes_are_reported_with_a_hint() {
 fn no_project_sees_another() {
     let background = Background::new();
     let world = &background.world;
+    let_agents_reach_everything(world);
     let here = save(world, &["The heron fishes at dawn"]);
     let there = elsewhere(world, &["save", "The heron nests in the reeds"]).output().unwrap();
     let there = String::from_utf8(there.stdout).unwrap().trim().to_owned();
@@ -490,6 +491,7 @@ fn encoded(text: &str) -> String {
 fn no_text_breaks_a_search() {
     let background = Background::new();
     let world = &background.world;
+    let_agents_reach_everything(world);
     world.hook(&world.prompt("p1", "Is a \"quoted\" word of the (prompt) found?"));
     save(world, &["A note with a word, an é and 日本語, x and null"]);
     elsewhere(world, &["save", "A foreign note with a word, an é and 日本語, x and null"]).output().unwrap();

@@ -114,6 +114,46 @@ impl World {
     }
 }
 
+/// Runs a command as a person types it: at a terminal provided by `script`, and not below this process, which is the host of
+/// the sessions whose hooks it runs.
+pub(crate) fn typed(world: &World, arguments: &[&str]) -> String {
+    let said = try_typed(world, arguments);
+    said.strip_suffix("exit 0\n").unwrap_or_else(|| panic!("{arguments:?}: {said}")).to_owned()
+}
+
+/// What a typed command prints, and `exit CODE` as the last line.
+pub(crate) fn try_typed(world: &World, arguments: &[&str]) -> String {
+    // Starts once its parent has ended, so that it is nobody's child.
+    let orphan = "(while read -r _ _ _ parent _ < /proc/self/stat; [ \"$parent\" = $$ ]; do :; done
+                   exec script -qec \"$0\" /dev/null) &";
+    at_terminal(world, orphan, arguments)
+}
+
+/// Lets commands and tools below this process, the host of many sessions, reach every project.
+pub(crate) fn let_agents_reach_everything(world: &World) {
+    typed(world, &["config", "set", "mcp.projects", "all"]);
+}
+
+/// The same for a command that an agent runs at a terminal, below its host.
+pub(crate) fn typed_by_agent(world: &World, arguments: &[&str]) -> String {
+    at_terminal(world, "script -qec \"$0\" /dev/null", arguments)
+}
+
+fn at_terminal(world: &World, shell: &str, arguments: &[&str]) -> String {
+    let quoted: Vec<String> = arguments.iter().map(|word| format!("'{word}'")).collect();
+    let line = format!("{} {}; echo exit $?", env!("CARGO_BIN_EXE_remora"), quoted.join(" "));
+    let own = world.command(&[]);
+    let mut command = Command::new("sh");
+    command.args(["-c", shell, &line]).env_clear().current_dir(world.project()).stdin(Stdio::null());
+    for (name, value) in own.get_envs() {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    let output = command.output().unwrap();
+    String::from_utf8_lossy(&output.stdout).replace('\r', "")
+}
+
 pub(crate) struct Ran {
     pub(crate) output: Output,
     pub(crate) took: Duration,

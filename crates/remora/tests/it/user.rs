@@ -9,7 +9,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
 use crate::context::{drain, injected_at_start, injected_with, work};
-use crate::support::World;
+use crate::support::{World, typed};
 
 /// Runs a command at a pseudo-terminal.
 fn at_a_terminal(command: &mut Command) {
@@ -55,7 +55,7 @@ fn only_text_typed_at_a_terminal_is_the_users_own() {
         "{reference}"
     );
     // A user who saves the same text confirms it.
-    at_a_terminal(&mut world.command(&["save", "A pipe says that deploys are free."]));
+    typed(&world, &["save", "A pipe says that deploys are free."]);
     assert!(blocks(&world, "three").0.contains("- A pipe says that deploys are free."));
 }
 
@@ -76,9 +76,9 @@ fn a_rule_of_the_user_comes_first_until_marked_wrong() {
         why.contains("Never push to the release branch.") && why.contains("`remora feedback f1 wrong`"),
         "{why}"
     );
-    world.text(&["feedback", "f1", "wrong"]);
+    typed(&world, &["feedback", "f1", "wrong"]);
     assert_eq!(blocks(&world, "three").0, "");
-    world.text(&["feedback", "f1", "wrong", "--undo"]);
+    typed(&world, &["feedback", "f1", "wrong", "--undo"]);
     assert!(blocks(&world, "four").0.contains("Never push"));
     assert_eq!(world.remora(&["feedback", "f1", "useful"]).status.code(), Some(2));
 }

@@ -13,7 +13,7 @@ use remora_core::privacy::Unfit;
 use remora_core::settings::Capture;
 use remora_core::time::Time;
 use remora_store::import::{ImportOutcome, ImportedRecord, ImportedTurn, derived_uuid};
-use remora_store::{DataDir, Store, StoreError};
+use remora_store::{DataDir, SavedBy, Store, StoreError};
 use uuid::Uuid;
 
 use super::report::{Report, Skipped};
@@ -41,6 +41,7 @@ pub(super) struct Rules<'a> {
     /// Directories that the user gave for project names.
     pub(super) directories: &'a HashMap<String, PathBuf>,
     pub(super) decides: Decides,
+    pub(super) by: SavedBy,
     pub(super) now: Time,
 }
 
@@ -163,7 +164,7 @@ impl<'a> Pipeline<'a> {
             }
             Line::Observation(observation) => {
                 let (session, known) = self.session(&belongs, at)?;
-                (known.place, records::observation(observation, uuid, session, &known, at)?)
+                (known.place, records::observation(observation, uuid, session, &known, self.rules.by, at)?)
             }
             Line::Summary(summary) => {
                 let (session, known) = self.session(&belongs, at)?;

@@ -8,6 +8,7 @@ use remora_core::memory::{Observation, Summary};
 use remora_core::portable::{FactLine, ObservationLine, SummaryLine};
 use remora_core::privacy::{Clean, Turn, Unfit};
 use remora_core::time::Time;
+use remora_store::SavedBy;
 use remora_store::import::{ImportedFact, ImportedObservation, ImportedRecord, ImportedSummary};
 use uuid::Uuid;
 
@@ -42,6 +43,7 @@ pub(super) fn observation(
     uuid: Uuid,
     session: SessionId,
     project: &Known,
+    by: SavedBy,
     at: Time,
 ) -> Result<ImportedRecord, Unfit> {
     let mut observation = Observation {
@@ -71,6 +73,7 @@ pub(super) fn observation(
         pinned_at: line.pinned.map(|date| date.0),
         useful: line.useful,
         wrong: line.wrong,
+        verdicts_by: by,
         at,
     })))
 }

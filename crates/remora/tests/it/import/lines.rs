@@ -1,7 +1,7 @@
 //! Import and export of JSON lines.
 
 use super::*;
-use crate::facts::typed;
+use crate::support::{let_agents_reach_everything, typed};
 
 /// Users copy the lines in the document, so they must work.
 #[test]
@@ -147,6 +147,7 @@ fn a_session_name_used_in_two_projects_mixes_nothing() {
 #[test]
 fn export_and_import_round_trip() {
     let world = World::new();
+    let_agents_reach_everything(&world);
     // A captured session with a private turn, and a user's changes to what was learned.
     world.hook(&world.message("SessionStart", &json!({"source": "startup"})));
     world.hook(
