@@ -117,7 +117,17 @@ fn change(
 
 fn list(app: &App, limit: u32) -> Result<()> {
     let store = app.open()?;
-    let queue = queue::list(&store, limit)?;
+    let mut queue = queue::list(&store, limit)?;
+    let reach = app.caller(&store)?.reach;
+    if reach.is_limited() {
+        let mut own = Vec::new();
+        for event in queue.events {
+            if reach.has_id(&store, &format!("e{}", event.id))? {
+                own.push(event);
+            }
+        }
+        queue.events = own;
+    }
     if app.json {
         return output::json(&queue);
     }

@@ -228,29 +228,34 @@ fn two_projects(world: &World) -> Other {
             json!({"prompt_id": "p1", "last_assistant_message": "Fixed: the harbour contract names the wrong signer."}),
         ),
     ] {
-        let mut message = world.message(event, &more);
-        message["session_id"] = json!("foreign-session");
-        message["cwd"] = json!(directory);
-        // `find` is not a shell, and ends after its command.
-        let mut host = world.command(&[]);
-        let program = host.get_program().to_owned();
-        let mut find = std::process::Command::new("find");
-        find.arg(&directory).args(["-maxdepth", "0", "-exec"]).arg(program).args([
-            "hook",
-            "claude-code",
-            ";",
-        ]);
-        find.env_clear().envs(
-            host.env("REMORA_DAEMON_AUTOSTART", "false")
-                .get_envs()
-                .filter_map(|(name, value)| Some((name, value?))),
-        );
-        assert!(run_hook(&mut find, message.to_string().as_bytes()).output.status.success());
+        foreign_hook(world, event, &more);
     }
     drain(world);
     work(world, "own-session", 1);
     drain(world);
     Other { observation, session: "foreign-session".to_owned() }
+}
+
+/// A hook in the other project, of a host that ends with it: `find` is not a shell.
+fn foreign_hook(world: &World, event: &str, more: &Value) {
+    let mut message = world.message(event, more);
+    message["session_id"] = json!("foreign-session");
+    message["cwd"] = json!(other_directory(world));
+    // `find` is not a shell, and ends after its command.
+    let mut host = world.command(&[]);
+    let program = host.get_program().to_owned();
+    let mut find = std::process::Command::new("find");
+    find.arg(other_directory(world)).args(["-maxdepth", "0", "-exec"]).arg(program).args([
+        "hook",
+        "claude-code",
+        ";",
+    ]);
+    find.env_clear().envs(
+        host.env("REMORA_DAEMON_AUTOSTART", "false")
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    assert!(run_hook(&mut find, message.to_string().as_bytes()).output.status.success());
 }
 
 fn other_directory(world: &World) -> PathBuf {
@@ -321,6 +326,12 @@ fn an_agents_command_reaches_only_the_project_of_its_session() {
             "{command:?}: {text}"
         );
     }
+    foreign_hook(
+        &world,
+        "UserPromptSubmit",
+        &json!({"prompt_id": "p2", "prompt": "Is the harbour contract due?"}),
+    );
+    assert_eq!(world.json(&["queue"])["events"], json!([]));
     // Another directory is no way around, nor is the environment, a link between the projects, or the setting itself.
     let elsewhere =
         |command: &[&str]| world.command(command).current_dir(other_directory(&world)).output().unwrap();
