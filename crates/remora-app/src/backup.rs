@@ -114,29 +114,42 @@ fn finish(dir: &DataDir, restored: Restored, skipped: Vec<Backup>, now: Time) ->
     Ok(Recovery { restored, contents: verified.contents, skipped, taken_in })
 }
 
-/// Called by the daemon before it opens the database: restores a lost or damaged one if there is a sound backup. Also
-/// returns what was wrong. All pages are read only if the last check found damage, because hooks wait for the daemon.
-pub fn recover(dir: &DataDir, now: Time) -> Result<Option<(Recovery, String)>, AppError> {
+/// How thoroughly [`recover`] looks for damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Search {
+    /// Reads all pages only if the last check found damage, because hooks wait for the daemon.
+    Brief,
+    EveryPage,
+}
+
+/// Called by the daemon before it opens the database: rebuilds one of which only the search index is damaged, and
+/// otherwise restores the newest sound backup. Also returns what was wrong. An error means that the database may be damaged
+/// still.
+pub fn recover(dir: &DataDir, search: Search, now: Time) -> Result<Option<(Recovery, String)>, AppError> {
     if !dir.database().exists() && backup::list(dir)?.is_empty() {
         return Ok(None);
     }
-    let was_damaged = backup::last_check(dir).is_some_and(|check| !check.problems.is_empty());
-    let verified =
-        if was_damaged { backup::verify(&dir.database())? } else { backup::verify_briefly(&dir.database())? };
+    let was_damaged = || backup::last_check(dir).is_some_and(|check| !check.problems.is_empty());
+    let verified = if search == Search::EveryPage || was_damaged() {
+        backup::verify(&dir.database())?
+    } else {
+        backup::verify_briefly(&dir.database())?
+    };
     let is_lost = verified.is_lost();
     if !is_lost && !verified.is_index_alone() {
         return Ok(None);
     }
     let problem = verified.problems.into_iter().next().unwrap_or_default();
     if !is_lost {
-        return Ok(Some((finish(dir, backup::repair(dir, now)?, Vec::new(), now)?, problem)));
+        match backup::repair(dir, now) {
+            Ok(repaired) => return Ok(Some((finish(dir, repaired, Vec::new(), now)?, problem))),
+            // A check stops after some problems, so it may not have come to the records.
+            Err(error) if error.is_about_content() => {}
+            Err(error) => return Err(error.into()),
+        }
     }
-    match choose(dir, None).and_then(|choice| restore(dir, choice, now)) {
-        Ok(recovery) => Ok(Some((recovery, problem))),
-        // Without a backup the damaged database stays where it is, and `remora doctor` reports it.
-        Err(AppError::NoBackup(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+    // Without a backup the damaged database stays where it is, and `remora doctor` reports it.
+    Ok(Some((restore(dir, choose(dir, None)?, now)?, problem)))
 }
 
 /// Whether the daemon would repair or replace the database if it started now.

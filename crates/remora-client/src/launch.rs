@@ -9,11 +9,20 @@ use remora_core::{environment, settings};
 use remora_store::DataDir;
 use remora_sys::process::start_detached;
 
+use crate::presence;
+
 /// Minimum pause between two attempts. Without it, a daemon that fails to start would be started by every hook.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(10);
 
-/// Starts a daemon that outlives this process and inherits only a reduced environment.
+/// How long [`start`] waits for processes that only look whether a daemon runs. They lock for microseconds.
+const PATIENCE: Duration = Duration::from_millis(5);
+
+/// Starts a daemon that outlives this process and inherits only a reduced environment, unless one runs or is starting.
+///
+/// The daemon inherits its lock, too. So there is never a second one that waits for the first to end, and whoever stops the
+/// daemon also finds one that has only just been started.
 pub fn start(dir: &DataDir) -> io::Result<()> {
+    let Some(lock) = presence::take_lock(dir, PATIENCE)? else { return Ok(()) };
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["daemon", "run", "--detached"]).current_dir(dir.path()).env_clear();
     for (name, value) in std::env::vars_os() {
@@ -22,7 +31,7 @@ pub fn start(dir: &DataDir) -> io::Result<()> {
         }
     }
     command.env("REMORA_DATA_DIR", dir.path());
-    start_detached(&mut command)
+    start_detached(&mut command, lock)
 }
 
 /// Besides harmless variables, the daemon needs our own, and those that settings read keys from.

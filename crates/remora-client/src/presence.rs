@@ -5,6 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use remora_core::time::Time;
@@ -13,7 +14,7 @@ use remora_store::DataDir;
 use remora_sys::{file, lock};
 use serde::{Deserialize, Serialize};
 
-/// How long a starting daemon tries to get the lock. [`find`] holds it for a moment, which must not stop a daemon.
+/// How long [`Hold::take`] tries to get the lock. [`find`] holds it for a moment, which must not stop a daemon.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 const LOCK: &str = "daemon.lock";
@@ -46,14 +47,31 @@ pub struct Hold {
 impl Hold {
     /// `None` if another process is the daemon.
     pub fn take(dir: &DataDir) -> io::Result<Option<Self>> {
-        let lock = match lock::take(&lock_file(dir), PATIENCE) {
-            Ok(lock) => lock,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        take_lock(dir, PATIENCE)?.map(|lock| Self::with(dir, lock)).transpose()
+    }
+
+    /// Same as [`Hold::take`], in a process that may have inherited the lock as this open file, from
+    /// [`launch`](crate::launch::start).
+    pub fn inherit(dir: &DataDir, file: File) -> io::Result<Option<Self>> {
+        if is_lock(dir, &file) && file.try_lock().is_ok() {
+            return Self::with(dir, file).map(Some);
+        }
+        drop(file);
+        Self::take(dir)
+    }
+
+    fn with(dir: &DataDir, lock: File) -> io::Result<Self> {
         let hold = Self { dir: dir.clone(), started_at: Time::now(), lock };
         hold.introduce(None, None, None)?;
-        Ok(Some(hold))
+        Ok(hold)
+    }
+
+    /// Keeps the lock until this process has ended: who waits for a daemon to end waits for the lock.
+    pub fn keep_until_exit(&self) {
+        static KEPT: OnceLock<File> = OnceLock::new();
+        if let Ok(lock) = self.lock.try_clone() {
+            let _ = KEPT.set(lock);
+        }
     }
 
     pub fn started_at(&self) -> Time {
@@ -63,9 +81,7 @@ impl Hold {
     /// Whether the lock is still the one that others see. It is not if the data directory was deleted. A new file cannot
     /// be mistaken for it, because the old inode is in use as long as it is open.
     pub fn is_in_place(&self) -> bool {
-        let inode = |file: &fs::Metadata| (file.dev(), file.ino());
-        let there = fs::metadata(lock_file(&self.dir)).ok();
-        self.lock.metadata().is_ok_and(|own| there.is_some_and(|there| inode(&own) == inode(&there)))
+        is_lock(&self.dir, &self.lock)
     }
 
     /// Writes `daemon.json` atomically: process, port, version, and the health of observer and embedder.
@@ -94,7 +110,27 @@ impl Drop for Hold {
     }
 }
 
-/// The daemon of this data directory, if one runs.
+/// Takes the daemon's lock. `None` if a daemon runs or is starting, or others look for one all the time.
+pub(crate) fn take_lock(dir: &DataDir, patience: Duration) -> io::Result<Option<File>> {
+    match lock::take(&lock_file(dir), patience) {
+        Ok(lock) => {
+            // It describes a daemon that was killed.
+            let _ = fs::remove_file(card(dir));
+            Ok(Some(lock))
+        }
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether this is the file of the daemon's lock.
+fn is_lock(dir: &DataDir, file: &File) -> bool {
+    let inode = |file: &fs::Metadata| (file.dev(), file.ino());
+    let there = fs::metadata(lock_file(dir)).ok();
+    file.metadata().is_ok_and(|own| there.is_some_and(|there| inode(&own) == inode(&there)))
+}
+
+/// The daemon of this data directory, if one runs or is starting.
 pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
     if !dir.path().join(LOCK).exists() {
         return Ok(None);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use remora_app::backup;
+use remora_app::backup::{self, Search};
 use remora_core::settings;
 use remora_core::time::Time;
 use remora_store::backup::last_check;
@@ -23,10 +23,25 @@ const QUIET: Duration = Duration::from_secs(5);
 /// On a machine that is never idle, a backup is made after this long anyway.
 const MOST_BUSY: Duration = Duration::from_hours(2);
 const BETWEEN_CHECKS: Duration = Duration::from_hours(24);
+/// Minimum pause between two checks that errors of the store cause. A check reads every page.
+const BETWEEN_ALARMS: Duration = Duration::from_mins(10);
 
-pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
-    // The store is open, so all of its files are there.
-    let opened = Files::of(&shared.dir);
+/// What wakes [`keep`].
+enum Wake {
+    Time,
+    News,
+    Alarm,
+}
+
+/// Makes backups and checks, and watches the files that were opened. The daemon may not restart before `restart_from`: if a restart did not help, another one would not
+/// either.
+pub(crate) async fn keep(
+    shared: Arc<Shared>,
+    opened: Files,
+    restart_from: Instant,
+    mut stop: watch::Receiver<bool>,
+) {
+    let mut last_alarm: Option<Instant> = None;
     let mut news = shared.news.subscribe();
     let mut checked = false;
     let mut busy_since = None;
@@ -34,12 +49,13 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     loop {
         // Every event is a reason to check that the database still exists: without it, hooks cannot store
         // theirs.
-        let is_due = tokio::select! {
-            () = tokio::time::sleep_until(next_look) => true,
-            _ = news.changed() => false,
+        let wake = tokio::select! {
+            () = tokio::time::sleep_until(next_look) => Wake::Time,
+            _ = news.changed() => Wake::News,
+            () = shared.alarm.notified() => Wake::Alarm,
             _ = stop.changed() => return,
         };
-        if !opened.are_those_of(&shared.dir) {
+        if are_replaced(opened, &shared.dir) {
             // A data directory that the user deleted stays deleted.
             if shared.hold.is_in_place() {
                 rescue(&shared, opened).await;
@@ -47,14 +63,19 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             shared.damage.notify_one();
             return;
         }
-        if !is_due {
-            continue;
-        }
-        let left = QUIET.saturating_sub(shared.activity.quiet_for());
-        let busy = busy_since.get_or_insert_with(Instant::now).elapsed();
-        if !left.is_zero() && busy < MOST_BUSY {
-            next_look = Instant::now() + left.max(Duration::from_secs(1));
-            continue;
+        match wake {
+            Wake::News => continue,
+            Wake::Alarm if last_alarm.is_some_and(|at| at.elapsed() < BETWEEN_ALARMS) => continue,
+            // Events wait in the spool until the database is restored, so this does not wait for quiet.
+            Wake::Alarm => (last_alarm, checked) = (Some(Instant::now()), false),
+            Wake::Time => {
+                let left = QUIET.saturating_sub(shared.activity.quiet_for());
+                let busy = busy_since.get_or_insert_with(Instant::now).elapsed();
+                if !left.is_zero() && busy < MOST_BUSY {
+                    next_look = Instant::now() + left.max(Duration::from_secs(1));
+                    continue;
+                }
+            }
         }
         busy_since = None;
         next_look = Instant::now() + ROUND;
@@ -64,9 +85,12 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         match tokio::task::spawn_blocking(move || look_after(&dir, &due)).await {
             Ok(Ok(found)) => {
                 checked = true;
-                if found == Condition::Damaged && can_recover(&shared).await {
-                    shared.damage.notify_one();
-                    return;
+                if found == Condition::Damaged && Instant::now() >= restart_from {
+                    if can_recover(&shared).await {
+                        shared.damage.notify_one();
+                        return;
+                    }
+                    problems::report(Some(&shared.dir), CANNOT_RECOVER);
                 }
             }
             Ok(Err(error)) => {
@@ -75,6 +99,12 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             Err(_) => problems::report(Some(&shared.dir), "daemon: the backup hit a bug"),
         }
     }
+}
+
+/// Whether the files that were opened are no longer those of the database. If there was no database to open, nothing was
+/// replaced before there is one.
+fn are_replaced(opened: Files, dir: &DataDir) -> bool {
+    if opened.database.is_none() { Files::of(dir).database.is_some() } else { !opened.are_those_of(dir) }
 }
 
 /// Saves the data that the open connection can still reach after the database or its log was removed or
@@ -104,6 +134,9 @@ async fn can_recover(shared: &Shared) -> bool {
     let dir = shared.dir.clone();
     matches!(tokio::task::spawn_blocking(move || backup::is_recoverable(&dir)).await, Ok(Ok(true)))
 }
+
+const CANNOT_RECOVER: &str =
+    "daemon: the database is damaged, and there is no sound backup to restore; hooks use the spool";
 
 struct Due {
     /// Forces a check, regardless of the time of the last one.
@@ -155,9 +188,11 @@ fn describe(made: &backup::Made) -> String {
 }
 
 /// Restores a lost or damaged database. Runs before the store is opened. If it fails, the daemon starts
-/// anyway and reports the errors it gets.
-pub(crate) fn recover(dir: &DataDir) {
-    match backup::recover(dir, Time::now()) {
+/// anyway and reports the errors it gets. Returns whether it has not failed.
+pub(crate) fn recover(dir: &DataDir, search: Search) -> bool {
+    let recovered = backup::recover(dir, search, Time::now());
+    let is_recovered = recovered.is_ok();
+    match recovered {
         Ok(None) => {}
         Ok(Some((recovery, problem))) => {
             let name = recovery.restored.from.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -166,11 +201,13 @@ pub(crate) fn recover(dir: &DataDir) {
             } else {
                 format!("restored from {name}")
             };
-            let reason = format!("daemon: the database was damaged ({problem}); {how}");
+            // The problem comes last, because the log cuts long lines.
+            let reason = format!("daemon: the database was damaged; {how}: {problem}");
             problems::report(Some(dir), &reason);
         }
         Err(error) => {
             problems::report(Some(dir), &format!("daemon: the database cannot be restored: {error}"));
         }
     }
+    is_recovered
 }

@@ -4,14 +4,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use remora_app::backup::Search;
 use remora_client::control::Message;
 use remora_client::presence::Hold;
 use remora_core::settings::IdleExit;
 use remora_core::time::Time;
 use remora_net::Health;
+use remora_store::files::Files;
 use remora_store::{DataDir, Store, StoreError, log, problems};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 use crate::ear::Ear;
 use crate::http::Opened;
@@ -22,8 +25,6 @@ use crate::{backups, context_files, forgetting, git_status, housekeeping, indexe
 /// Why a daemon ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Another process is the daemon.
-    NotNeeded,
     /// Stopped by a message or a signal.
     Asked,
     /// A newer version takes over.
@@ -41,7 +42,6 @@ impl End {
     /// The reason in words, for the log.
     pub fn reason(self) -> &'static str {
         match self {
-            Self::NotNeeded => "not needed: another daemon serves this data directory",
             Self::Asked => "ended: stop was requested",
             Self::HandedOver => "ended: a newer version takes over",
             Self::Idle => "ended: idle; the next hook starts it again",
@@ -51,13 +51,27 @@ impl End {
     }
 }
 
-/// Runs until it is asked to stop, a newer version takes over, the idle timeout passes, or the database is
-/// damaged.
-pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
-    dir.create()?;
+/// Minimum time until another restart because of damage, and after one that could not recover the database. The daemon runs on
+/// meanwhile: if it ended, the next hook would start it again.
+const BETWEEN_RESTARTS: Duration = Duration::from_mins(1);
+const AFTER_FAILURE: Duration = Duration::from_hours(1);
+
+/// Runs until it is asked to stop, a newer version takes over, or the idle timeout passes. If the database is damaged or
+/// replaced, it starts again, and looks at every page.
+pub fn run(hold: Hold, dir: &DataDir, load: Load) -> Result<End, StoreError> {
+    let hold = Arc::new(hold);
+    let mut search = Search::Brief;
+    loop {
+        match serve(&hold, dir, Arc::clone(&load), search)? {
+            End::Damaged => search = Search::EveryPage,
+            end => return Ok(end),
+        }
+    }
+}
+
+fn serve(hold: &Arc<Hold>, dir: &DataDir, load: Load, search: Search) -> Result<End, StoreError> {
     let failed =
         |source: io::Error| StoreError::DataDir { path: dir.path().to_owned(), reason: source.to_string() };
-    let Some(hold) = Hold::take(dir).map_err(failed)?.map(Arc::new) else { return Ok(End::NotNeeded) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         // The port is bound before `daemon.json` announces the daemon.
@@ -73,27 +87,43 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
         // after.
         let ear = Ear::open(dir).map_err(failed)?;
         let signals = Signals::new().map_err(failed)?;
-        backups::recover(dir);
-        let (writer, writing) = StoreThread::start(dir.clone(), "writer").map_err(failed)?;
-        let (reader, reading) = StoreThread::start(dir.clone(), "reader").map_err(failed)?;
-        let (searcher, searching) = StoreThread::start(dir.clone(), "searcher").map_err(failed)?;
+        let is_recovered = backups::recover(dir, search);
+        let alarm = Arc::new(Notify::new());
+        let start = |name| StoreThread::start(dir.clone(), name, Arc::clone(&alarm)).map_err(failed);
+        let (writer, writing) = start("writer")?;
+        let (reader, reading) = start("reader")?;
+        let (searcher, searching) = start("searcher")?;
         let owner = format!("daemon-{}", std::process::id());
         let mine = owner.clone();
         let reclaim = move |store: &mut Store| {
             store.allow_long_wal()?;
             store.reclaim(&mine, Time::now())
         };
-        match writer.call(reclaim).await {
+        let reclaimed = writer.call(reclaim).await;
+        let mut opened = Files::of(dir);
+        match reclaimed {
             Ok(_) => {}
-            // It was damaged after the check above. The next start restores it.
-            Err(StoreError::Damaged { .. }) => {
+            // The check above has not found the damage, or it is new.
+            Err(error) if error.is_about_content() && search == Search::Brief => {
                 log::info(dir, "daemon", End::Damaged.reason());
                 return Ok(End::Damaged);
             }
+            Err(error) if error.is_about_content() => {
+                let reason = format!("daemon: the database cannot be used; hooks use the spool: {error}");
+                problems::report(Some(dir), &reason);
+                // Every check makes and removes these while no store is open.
+                opened = Files { log: None, index: None, ..opened };
+            }
             Err(error) => return Err(error),
         }
-        let shared =
-            Arc::new(Shared::new(Arc::clone(&hold), dir, Threads { writer, reader, searcher }, load));
+        let pause = match search {
+            _ if !is_recovered => AFTER_FAILURE,
+            Search::Brief => Duration::ZERO,
+            Search::EveryPage => BETWEEN_RESTARTS,
+        };
+        let restart_from = Instant::now() + pause;
+        let threads = Threads { writer, reader, searcher, alarm };
+        let shared = Arc::new(Shared::new(Arc::clone(hold), dir, threads, load));
         let (stopping, stop) = watch::channel(false);
         let mut tasks = vec![
             tokio::spawn(worker::work(Arc::clone(&shared), owner, stop.clone())),
@@ -102,7 +132,7 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
             tokio::spawn(git_status::keep(Arc::clone(&shared), stop.clone())),
             tokio::spawn(context_files::keep(Arc::clone(&shared), stop.clone())),
             tokio::spawn(notes::keep(Arc::clone(&shared), stop.clone())),
-            tokio::spawn(backups::keep(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(backups::keep(Arc::clone(&shared), opened, restart_from, stop.clone())),
             tokio::spawn(forgetting::keep(Arc::clone(&shared), stop.clone())),
         ];
         if let Ok(http) = http {
@@ -117,8 +147,8 @@ pub fn run(dir: &DataDir, load: Load) -> Result<End, StoreError> {
             }
         }
         let has_database = !matches!(end, Ok(End::Damaged | End::Deleted));
-        if has_database {
-            shared.writer.call(|store| store.empty_wal()).await?;
+        if has_database && let Err(error) = shared.writer.call(|store| store.empty_wal()).await {
+            problems::report(Some(dir), &format!("daemon: the write-ahead log was not emptied: {error}"));
         }
         drop(shared);
         match &end {

@@ -9,7 +9,7 @@ use remora_app::AppError;
 use remora_client::presence::Hold;
 use remora_core::settings::Settings;
 use remora_net::Health;
-use remora_store::{DataDir, Store};
+use remora_store::{DataDir, Store, StoreError};
 use tokio::sync::{Notify, watch};
 
 use crate::activity::Activity;
@@ -21,7 +21,7 @@ use crate::store_thread::StoreThread;
 const MOMENT: Duration = Duration::from_millis(250);
 
 /// Reads the current settings.
-pub type Load = Box<dyn Fn() -> Settings + Send + Sync>;
+pub type Load = Arc<dyn Fn() -> Settings + Send + Sync>;
 
 pub struct Shared {
     /// Proof that this process is the only daemon.
@@ -46,6 +46,8 @@ pub struct Shared {
     pub(crate) notes: Freshness,
     /// Wakes the observer.
     pub(crate) work: Notify,
+    /// Notified if work in the store fails because of damage.
+    pub(crate) alarm: Arc<Notify>,
     /// Notified if the database is damaged and a restart can restore it.
     pub(crate) damage: Notify,
     will_look: AtomicBool,
@@ -60,6 +62,7 @@ pub(crate) struct Threads {
     pub(crate) writer: StoreThread,
     pub(crate) reader: StoreThread,
     pub(crate) searcher: StoreThread,
+    pub(crate) alarm: Arc<Notify>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -86,6 +89,7 @@ impl Shared {
             embedder_health: watch::Sender::new(None),
             notes: Freshness::default(),
             work: Notify::new(),
+            alarm: threads.alarm,
             damage: Notify::new(),
             will_look: AtomicBool::new(false),
             settings: watch::Sender::new(settings),
@@ -107,7 +111,11 @@ impl Shared {
         &self,
         work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
-        let done = self.writer.call(move |store| Ok(work(store))).await??;
+        let done = self.writer.call(move |store| Ok(work(store))).await?;
+        if matches!(done, Err(AppError::Store(StoreError::Damaged { .. }))) {
+            self.alarm.notify_one();
+        }
+        let done = done?;
         self.announce();
         Ok(done)
     }

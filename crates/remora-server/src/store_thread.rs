@@ -4,11 +4,12 @@
 //! costs one sync to disk instead of hundreds.
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use remora_store::{DataDir, Enqueued, EventRecord, ReadOnly, Store, StoreError};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 /// Maximum number of events in a group.
 const LARGEST_GROUP: usize = 512;
@@ -25,11 +26,11 @@ pub struct StoreThread {
 }
 
 impl StoreThread {
-    /// Starts the thread. The store is opened with the first job.
-    pub fn start(dir: DataDir, name: &str) -> std::io::Result<(Self, JoinHandle<()>)> {
+    /// Starts the thread. The store is opened with the first job. Every job that fails because of damage notifies `alarm`.
+    pub fn start(dir: DataDir, name: &str, alarm: Arc<Notify>) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (jobs, work) = mpsc::channel();
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let mut store = Opening { dir, store: None };
+            let mut store = Opening { dir, store: None, alarm };
             serve(&work, &mut store);
         })?;
         Ok((Self { jobs }, thread))
@@ -43,7 +44,7 @@ impl StoreThread {
         let (answer, waiting) = oneshot::channel();
         let job = Job::Call(Box::new(move |store| {
             // The caller may be gone; the work is done anyway.
-            let _ = answer.send(store.get().and_then(work));
+            let _ = answer.send(store.run(work));
         }));
         self.jobs.send(job).map_err(|_| StoreError::Closed)?;
         waiting.await.map_err(|_| StoreError::Closed)?
@@ -58,7 +59,7 @@ impl StoreThread {
         let (answer, waiting) = oneshot::channel();
         let job = Job::Call(Box::new(move |store| {
             if !answer.is_closed() {
-                let _ = answer.send(store.get().and_then(work));
+                let _ = answer.send(store.run(work));
             }
         }));
         self.jobs.send(job).map_err(|_| StoreError::Closed)?;
@@ -76,9 +77,18 @@ impl StoreThread {
 struct Opening {
     dir: DataDir,
     store: Option<Store>,
+    alarm: Arc<Notify>,
 }
 
 impl Opening {
+    fn run<T>(&mut self, work: impl FnOnce(&mut Store) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let done = self.get().and_then(work);
+        if matches!(done, Err(StoreError::Damaged { .. })) {
+            self.alarm.notify_one();
+        }
+        done
+    }
+
     fn get(&mut self) -> Result<&mut Store, StoreError> {
         // A disk that was full or read-only may be writable again.
         let has_to_open = |store: &Store| store.read_only() == Some(ReadOnly::Disk);
@@ -128,7 +138,7 @@ fn store_group(work: &Receiver<Job>, store: &mut Opening, first: Waiting) -> Opt
             Err(_) => break,
         }
     }
-    match store.get().and_then(|store| store.enqueue_group(&records)) {
+    match store.run(|store| store.enqueue_group(&records)) {
         Ok(stored) => {
             for (answer, enqueued) in answers.into_iter().zip(stored) {
                 let _ = answer.send(Ok(enqueued));
@@ -144,7 +154,7 @@ fn store_group(work: &Receiver<Job>, store: &mut Opening, first: Waiting) -> Opt
         // A single bad event must not take the others with it, so each is stored on its own.
         Err(_) => {
             for (answer, record) in answers.into_iter().zip(&records) {
-                let stored = store.get().and_then(|store| store.enqueue_group(std::slice::from_ref(record)));
+                let stored = store.run(|store| store.enqueue_group(std::slice::from_ref(record)));
                 let _ =
                     answer.send(stored.and_then(|stored| stored.first().copied().ok_or(StoreError::Busy)));
             }
@@ -160,7 +170,8 @@ mod tests {
     #[tokio::test]
     async fn a_panic_in_one_job_ends_only_that_job() {
         let temp = tempfile::tempdir().unwrap();
-        let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "test").unwrap();
+        let (thread, _) =
+            StoreThread::start(DataDir::new(temp.path().join("data")), "test", Arc::default()).unwrap();
         let counts = || thread.call(|store| store.counts().map(|counts| counts.sessions));
         assert_eq!(counts().await.unwrap(), 0);
         let failed = thread.call(|_| -> Result<(), StoreError> { panic!("a bug, on purpose") }).await;
@@ -171,7 +182,8 @@ mod tests {
     #[tokio::test]
     async fn a_job_whose_caller_is_gone_is_skipped() {
         let temp = tempfile::tempdir().unwrap();
-        let (thread, _) = StoreThread::start(DataDir::new(temp.path().join("data")), "test").unwrap();
+        let (thread, _) =
+            StoreThread::start(DataDir::new(temp.path().join("data")), "test", Arc::default()).unwrap();
         let (go, gate) = mpsc::channel::<()>();
         let (done, answered) = mpsc::channel();
         // The thread is busy while two jobs wait, and the caller of one of them gives up.

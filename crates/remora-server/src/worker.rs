@@ -90,10 +90,13 @@ impl Worker {
 
     /// Processes the queue. Returns how long to wait until there may be more.
     async fn round(&mut self, stop: &watch::Receiver<bool>) -> Result<Duration, StoreError> {
+        let alarm = Arc::clone(&self.shared.alarm);
         self.shared
             .writer
-            .call(|store| {
-                store.take_in_spool();
+            .call(move |store| {
+                if store.take_in_spool() {
+                    alarm.notify_one();
+                }
                 store.set_times_right(Time::now())?;
                 store.reclaim_stale(Time::now())
             })

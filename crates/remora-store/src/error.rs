@@ -62,6 +62,20 @@ impl StoreError {
         matches!(self, Self::Busy | Self::DiskFull | Self::ReadOnly { .. } | Self::Closed)
     }
 
+    /// Whether the content of the database causes it. SQLite does not call all damage so: a value may have another type, or
+    /// the text of the schema may have changed.
+    pub fn is_about_content(&self) -> bool {
+        use rusqlite::ErrorCode::{ConstraintViolation, InternalMalfunction, TooBig, TypeMismatch, Unknown};
+        match self {
+            Self::Damaged { .. } | Self::TooOld { .. } | Self::Record(_) => true,
+            Self::Sqlite(error) => matches!(
+                error.sqlite_error_code(),
+                None | Some(ConstraintViolation | InternalMalfunction | TooBig | TypeMismatch | Unknown)
+            ),
+            _ => false,
+        }
+    }
+
     /// Whether the disk cannot be written. The database may still be readable.
     pub(crate) fn is_about_disk(&self) -> bool {
         use rusqlite::ErrorCode::{CannotOpen, ReadOnly, SystemIoFailure};

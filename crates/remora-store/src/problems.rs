@@ -1,6 +1,9 @@
 //! Failures that no caller sees. Hooks must stay silent, so their failures go to the [`log`], and `remora doctor`
 //! shows them.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use remora_core::time::Time;
 use remora_sys::file::{read_small, replace};
 
@@ -8,11 +11,29 @@ use crate::StoreError;
 use crate::data_dir::DataDir;
 use crate::log::{self, Entry, Level, Reader};
 
+/// A process that meets the same failure at every try reports it once in this time.
+const BETWEEN_REPORTS: Duration = Duration::from_mins(10);
+
 /// Writes one line, to the first place that can be written.
 pub fn report(dir: Option<&DataDir>, reason: &str) {
+    // Lost events are counted by their lines.
+    if !reason.contains(LOST) && is_repeated(dir, reason) {
+        return;
+    }
     let origin = log::origin();
     let reason = reason.strip_prefix(origin).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(reason);
     log::write(dir, Level::Error, origin, reason);
+}
+
+fn is_repeated(dir: Option<&DataDir>, reason: &str) -> bool {
+    static REPORTED: Mutex<Vec<(Option<DataDir>, String, Instant)>> = Mutex::new(Vec::new());
+    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    reported.retain(|(_, _, at)| at.elapsed() < BETWEEN_REPORTS);
+    let is_known = reported.iter().any(|(of, known, _)| of.as_ref() == dir && known == reason);
+    if !is_known {
+        reported.push((dir.cloned(), reason.to_owned(), Instant::now()));
+    }
+    is_known
 }
 
 /// Prefix of a line about a panic, after its origin.

@@ -293,11 +293,11 @@ impl Store {
         Ok(())
     }
 
-    /// Imports the spool. If that fails now, the spool stays, and `counts` includes it.
-    pub fn take_in_spool(&mut self) {
-        if let Err(error) = self.try_take_in_spool() {
-            self.report_waiting_spool(&error);
-        }
+    /// Imports the spool. If that fails now, the spool stays, and `counts` includes it. Returns whether damage is the reason.
+    pub fn take_in_spool(&mut self) -> bool {
+        let Err(error) = self.try_take_in_spool() else { return false };
+        self.report_waiting_spool(&error);
+        matches!(error, StoreError::Damaged { .. })
     }
 
     fn report_waiting_spool(&self, error: &StoreError) {

@@ -4,7 +4,9 @@ mod command;
 mod descriptors;
 mod identity;
 
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::process::{Command, Stdio};
 
 use rustix::fs::Mode;
@@ -12,11 +14,19 @@ use rustix::fs::Mode;
 pub use command::{command, find_program, is_program, path_of_this, quoted};
 pub use identity::Identity;
 
-/// Starts a program that outlives this process, with all standard streams at `/dev/null`. The program has to call
-/// [`detach`] first.
-pub fn start_detached(command: &mut Command) -> io::Result<()> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+/// Starts a program that outlives this process. It gets the open file, with the lock on it, as its standard input; the
+/// other streams are at `/dev/null`. The program has to call [`detach`] first, and then [`take_stdin`].
+pub fn start_detached(command: &mut Command, locked: File) -> io::Result<()> {
+    command.stdin(locked).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     Ok(())
+}
+
+/// The open file that this process got as its standard input. `/dev/null` takes its place, so that no child inherits the
+/// file and its lock.
+pub fn take_stdin() -> io::Result<File> {
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    Ok(file)
 }
 
 /// Detaches this process: closes inherited descriptors, makes new files private, and starts a new session.
@@ -68,7 +78,6 @@ pub fn lower_thread_priority() {}
 #[cfg(test)]
 mod tests {
     use std::env;
-    use std::fs::File;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use remora_app::backup;
+use remora_app::backup::{self, Search};
 use remora_core::event::Body;
 use remora_core::memory::{Memory, Observation, ObservationType};
 use remora_core::settings::Settings;
@@ -178,7 +178,7 @@ fn assert_third_comes_back(third: usize) {
         inflict(&dir, damage);
         // The check of an idle daemon, and then the start of the next one.
         backup::check(&dir, Time::now()).unwrap();
-        let recovered = backup::recover(&dir, Time::now());
+        let recovered = backup::recover(&dir, Search::Brief, Time::now());
         let recovered = recovered.unwrap_or_else(|error| panic!("{number}: {error}"));
         let mut store = Store::open(&dir).unwrap_or_else(|error| panic!("{number}: {error}"));
         assert_eq!(store.counts().unwrap().observations, MEMORIES, "{number}");
@@ -205,6 +205,39 @@ fn assert_third_comes_back(third: usize) {
             Time::now(),
         );
     }
+}
+
+/// A check reports ten problems at most. Without those of the records, the search index seems to be all that is damaged.
+#[test]
+fn records_damaged_behind_much_damage_of_the_search_index_are_restored() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = DataDir::new(temp.path().join("data"));
+    let sound = populate(&dir);
+    let mut hidden = 0;
+    for victim in ["event_traces", "session_summaries", "facts", "tombstones", "projects", "revisions"] {
+        remove_beside(&dir.database());
+        fs::write(dir.database(), &sound).unwrap();
+        for root in index_roots(&dir) {
+            inflict(&dir, &Damage::Pages(root - 1, 1, 0));
+        }
+        inflict(&dir, &Damage::Root(victim, 0));
+        hidden += usize::from(verify(&dir.database()).unwrap().is_index_alone());
+        let (recovery, _) = backup::recover(&dir, Search::EveryPage, Time::now()).unwrap().unwrap();
+        assert!(recovery.restored.made_at.is_some(), "{victim}: {recovery:?}");
+        assert_eq!(Store::open(&dir).unwrap().counts().unwrap().observations, MEMORIES, "{victim}");
+    }
+    assert!(hidden > 0);
+}
+
+/// The root pages of indexes that the check itself does not need.
+#[expect(clippy::disallowed_methods, reason = "it reads what no code of ours would")]
+fn index_roots(dir: &DataDir) -> Vec<u64> {
+    let db = rusqlite::Connection::open(dir.database()).unwrap();
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE rootpage > 0
+               AND type = 'index' AND tbl_name NOT IN ('sessions', 'user_prompts', 'observations', 'documents')";
+    let mut roots = db.prepare(sql).unwrap();
+    let roots = roots.query_map([], |row| row.get::<_, i64>(0)).unwrap();
+    roots.map(|root| root.unwrap().cast_unsigned()).collect()
 }
 
 /// SQLite ignores an invalid log, and has no checksum of unused pages.

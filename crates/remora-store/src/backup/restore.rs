@@ -38,7 +38,8 @@ pub struct Restored {
 pub fn newest_sound(dir: &DataDir) -> Result<(Option<Backup>, Vec<Backup>), StoreError> {
     let mut damaged = Vec::new();
     for backup in list(dir)? {
-        if verify(&backup.path)?.is_sound() {
+        // One that cannot be read does not keep an older one from being restored.
+        if verify(&backup.path).is_ok_and(|verified| verified.is_sound()) {
             return Ok((Some(backup), damaged));
         }
         damaged.push(backup);

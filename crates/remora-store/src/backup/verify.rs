@@ -46,7 +46,8 @@ impl Verified {
 
     /// Whether a backup may replace it without asking: it is ours, of a version we know, and unusable.
     pub fn is_lost(&self) -> bool {
-        let is_known = self.schema == 0 || (schema::OLDEST..=schema::VERSION).contains(&self.schema);
+        // No version is negative.
+        let is_known = self.schema <= 0 || (schema::OLDEST..=schema::VERSION).contains(&self.schema);
         !self.is_sound() && !self.is_index_alone() && is_known
     }
 }
@@ -102,6 +103,7 @@ fn look_at(path: &Path, depth: Depth) -> Result<Verified, StoreError> {
             verified.bytes = file.len();
             match examine(path, depth, &mut verified) {
                 Err(StoreError::Damaged { reason, .. }) => verified.problems.push(reason),
+                Err(error) if error.is_about_content() => verified.problems.push(error.to_string()),
                 other => other?,
             }
         }

@@ -1,8 +1,10 @@
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use remora_client::control::{self, Message};
+use remora_client::presence::Hold;
 use remora_client::{launch, presence};
 use remora_server::daemon::{self, End};
 use remora_store::{DataDir, log, problems};
@@ -38,9 +40,6 @@ enum Action {
 
 /// Timeout for a daemon to start or stop.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// After damage to the database the daemon is restarted. Damage again within this time is treated as the
-/// same, and ends it.
-const BETWEEN_DAMAGES: Duration = Duration::from_mins(1);
 
 pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
     match arguments.action {
@@ -62,35 +61,37 @@ pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
 /// Runs the daemon. Losing the race for the data directory is not an error.
 fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     log::set_origin(log::DAEMON);
-    if detached {
+    let inherited = if detached {
         remora_sys::process::detach()?;
-    }
-    let run = || {
-        let dir = app.dir.clone();
-        let ran = daemon::run(&app.dir, Box::new(move || app::settings(&dir).0));
-        // In the background, nobody sees stderr.
-        ran.inspect_err(|error| problems::report(Some(&app.dir), &format!("daemon: {error}")))
+        Some(remora_sys::process::take_stdin()?)
+    } else {
+        None
     };
-    let mut began = Instant::now();
-    let mut end = run()?;
-    // A database that is damaged again at once needs attention from the user.
-    let mut is_first = true;
-    while end == End::Damaged && (is_first || began.elapsed() > BETWEEN_DAMAGES) {
-        (is_first, began) = (false, Instant::now());
-        end = run()?;
-    }
+    let run = || -> Result<Option<End>> {
+        app.dir.create()?;
+        let hold = match inherited {
+            Some(file) => Hold::inherit(&app.dir, file)?,
+            None => Hold::take(&app.dir)?,
+        };
+        let Some(hold) = hold else { return Ok(None) };
+        hold.keep_until_exit();
+        let dir = app.dir.clone();
+        Ok(Some(daemon::run(hold, &app.dir, Arc::new(move || app::settings(&dir).0))?))
+    };
+    // In the background, nobody sees stderr.
+    let end = run().inspect_err(|error| {
+        problems::report(Some(&app.dir), &format!("daemon: {}", error.message()));
+    })?;
     if !detached {
-        talk(end.reason());
+        talk(end.map_or("not needed: another daemon serves this data directory", End::reason));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn start(app: &App) -> Result<ExitCode> {
     app.dir.create()?;
-    if presence::find(&app.dir)?.is_none() {
-        launch::start(&app.dir)?;
-        wait_until(&app.dir, true)?;
-    }
+    launch::start(&app.dir)?;
+    wait_until_started(&app.dir)?;
     status(app)
 }
 
@@ -105,25 +106,27 @@ fn stop(app: &App) -> Result<()> {
     Ok(())
 }
 
-/// Stops the running daemon, and returns when it has ended.
+/// Stops the daemon, and returns when it has ended: then its lock is free.
 pub(super) fn ask_to_stop(app: &App) -> Result<()> {
-    // The daemon may not have opened its socket yet.
-    let deadline = Instant::now() + PATIENCE;
-    while control::send(&app.dir, &Message::Stop).is_err() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    wait_until(&app.dir, false)
+    let is_over = || {
+        // It may not have opened its socket yet, and a hook may start the next one.
+        let _ = control::send(&app.dir, &Message::Stop);
+        Ok(presence::find(&app.dir)?.is_none())
+    };
+    wait_until(is_over, "the daemon does not stop")
 }
 
-pub(crate) fn wait_until(dir: &DataDir, running: bool) -> Result<()> {
+/// A daemon has started when it listens.
+pub(crate) fn wait_until_started(dir: &DataDir) -> Result<()> {
+    let listens = || Ok(control::send(dir, &Message::Poke(String::new())).is_ok());
+    wait_until(listens, "the daemon does not start")
+}
+
+fn wait_until(is_so: impl Fn() -> Result<bool>, otherwise: &str) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
-    // A daemon has started when it listens, and has ended when its lock is free.
-    while (running && control::send(dir, &Message::Poke(String::new())).is_err())
-        || (!running && presence::find(dir)?.is_some())
-    {
+    while !is_so()? {
         if Instant::now() >= deadline {
-            let what = if running { "the daemon does not start" } else { "the daemon does not stop" };
-            return Err(CliError::internal(what).hint("look for the reason: `remora doctor`"));
+            return Err(CliError::internal(otherwise).hint("look for the reason: `remora doctor`"));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -161,6 +164,9 @@ pub(crate) fn absent(autostart: bool) -> &'static str {
 }
 
 pub(crate) fn describe(daemon: &presence::Presence) -> String {
+    if daemon.pid == 0 {
+        return "starting".to_owned();
+    }
     let started = output::local(daemon.started_at);
     let port = daemon.port.map_or_else(|| "no port".to_owned(), |port| format!("port {port}"));
     format!("running since {started}, process {}, {port}, version {}", daemon.pid, daemon.version)

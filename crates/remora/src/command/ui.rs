@@ -40,7 +40,7 @@ pub(crate) fn run(app: &App, arguments: &Ui) -> Result<()> {
         launch::start(&app.dir)?;
     }
     // Also needed if a hook has just started it.
-    super::daemon::wait_until(&app.dir, true)?;
+    super::daemon::wait_until_started(&app.dir)?;
     let no_port =
         || CliError::internal("the daemon has no port, so there are no pages").hint("see why: `remora logs`");
     let port = port(&app.dir)?.ok_or_else(no_port)?;

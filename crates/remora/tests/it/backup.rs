@@ -342,20 +342,41 @@ fn without_a_backup_restore_suggests_a_new_database() {
     assert_eq!(verified["problems"], json!(["the file is empty"]));
 }
 
-/// Damages the first page of the events table. Opening the database does not notice it; only a check does.
-fn overwrite_events(world: &World) {
+/// Overwrites the first page of each table and index that the condition selects.
+fn overwrite_roots(world: &World, condition: &str) {
     let database = rusqlite::Connection::open(world.database()).unwrap();
-    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'event_traces'";
-    let page: u32 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    let sql = format!("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0 AND ({condition})");
+    let mut pages = database.prepare(&sql).unwrap();
+    let pages: Vec<u32> = pages.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
     database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
-    drop(database);
     let file = OpenOptions::new().write(true).open(world.database()).unwrap();
-    file.write_all_at(&[0xA5; 4096], u64::from(page - 1) * 4096).unwrap();
+    for page in pages {
+        file.write_all_at(&[0; 4096], u64::from(page - 1) * 4096).unwrap();
+    }
 }
+
+/// Damage that a look at the schema does not find.
+const HIDDEN_DAMAGES: [Damage; 5] = [
+    ("found by a check of every page only", |world| overwrite_roots(world, "name = 'event_traces'")),
+    ("met when the store is opened", |world| overwrite_roots(world, "name = 'tombstones'")),
+    ("met when claims are returned", |world| overwrite_roots(world, "name = 'pending_messages'")),
+    ("behind ten problems of the index", |world| {
+        // Without the indexes that the check itself needs.
+        let counted = "('sessions', 'user_prompts', 'observations', 'documents')";
+        let condition = format!("type = 'index' AND tbl_name NOT IN {counted} OR name = 'event_traces'");
+        overwrite_roots(world, &condition);
+    }),
+    ("no corruption to SQLite", |world| {
+        world.remove_log();
+        let file = OpenOptions::new().write(true).open(world.database()).unwrap();
+        // The format of the schema, which SQLite does not support.
+        file.write_all_at(&[0, 0, 0, 9], 44).unwrap();
+    }),
+];
 
 #[test]
 fn a_daemon_that_starts_restores_the_database_by_itself_and_says_so() {
-    for (name, damage) in DAMAGES.into_iter().chain([("one page", overwrite_events as fn(&World))]) {
+    for (name, damage) in DAMAGES.into_iter().chain(HIDDEN_DAMAGES) {
         let background = Background::new();
         let world = &background.world;
         world.observe();
@@ -374,6 +395,52 @@ fn a_daemon_that_starts_restores_the_database_by_itself_and_says_so() {
         assert!(log.contains("the database was damaged"), "{name}: {log}");
         assert_eq!(world.set_aside().len(), usize::from(name != "removed"), "{name}");
     }
+}
+
+#[test]
+fn a_daemon_that_cannot_restore_runs_on_and_says_why_and_hooks_use_the_spool() {
+    for (name, damage) in DAMAGES.into_iter().chain(HIDDEN_DAMAGES) {
+        // Without a backup, a new database takes the place of one that was removed.
+        if name == "removed" {
+            continue;
+        }
+        let background = Background::new();
+        let world = &background.world;
+        world.observe();
+        damage(world);
+        background.command(&["daemon", "start"]).output().unwrap();
+        let pid = background.pid();
+        let log = || world.neutral(&world.remora(&["logs"]).stdout);
+        background.wait_quietly(name, || log().contains("no sound backup"));
+        background.wait_quietly("a check", || log().contains(" daemon: the database is damaged: "));
+        for number in 0..3 {
+            world.hook(&world.prompt(&format!("later-{number}"), "What about the harbour?"));
+        }
+        assert_eq!(background.pid(), pid, "{name}: {}", log());
+        assert!(log().matches(" started, ").count() <= 2, "{name}: {}", log());
+        assert!(background.command(&["daemon", "stop"]).output().unwrap().status.success(), "{name}");
+        // In the spool or, if a hook does not need what is damaged, in the database.
+        assert!(contains(&world.all_bytes(), "What about the harbour?"), "{name}: {}", log());
+    }
+}
+
+/// The daemon has checked the database already, and would check it again the next day.
+#[test]
+fn damage_that_an_event_meets_under_a_running_daemon_is_restored() {
+    let background = Background::new();
+    let world = &background.world;
+    world.observe();
+    world.text(&["backup"]);
+    background.command(&["daemon", "start"]).output().unwrap();
+    background.wait_quietly("the first check", || world.data().join("check.json").exists());
+    overwrite_roots(world, "tbl_name = 'event_traces'");
+    for number in 0..3 {
+        world.hook(&world.prompt(&format!("later-{number}"), "What about the harbour?"));
+    }
+    background.wait_quietly("a restored database", || world.remora(&["verify"]).status.success());
+    background.wait_quietly("the spool", || world.json(&["status"])["spool"]["records"] == 0);
+    let found = world.json(&["search", "harbour", "--all"]);
+    assert!(found.to_string().contains("harbour?"), "{found}");
 }
 
 #[test]

@@ -253,15 +253,71 @@ fn after_many_sessions_and_kills_no_process_is_left() {
     assert_eq!(background.counts()["observations"], 50);
     assert!(background.command(&["daemon", "stop"]).output().unwrap().status.success());
     let data = background.world.data();
-    // A detached daemon has the data directory as its working directory.
-    let ours = || {
-        let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        processes
-            .filter(|entry| std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == data))
-            .count()
-    };
-    background.wait("the end of all", || ours() == 0);
+    background.wait("the end of all", || processes_in(&data) == 0);
     assert!(!data.join("daemon.sock").exists() && !data.join("daemon.json").exists());
+}
+
+/// A detached daemon has the data directory as its working directory.
+fn processes_in(data: &std::path::Path) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter(|entry| std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == data))
+        .count()
+}
+
+/// The first command starts a daemon without waiting for it, so the second one meets it while it starts.
+#[test]
+fn after_stop_no_daemon_runs_or_waits() {
+    let background = Background::new();
+    let world = &background.world;
+    let lines = world.path("lines.jsonl");
+    world.text(&["save", "Totals are cents."]);
+    std::fs::write(&lines, world.text(&["export"])).unwrap();
+    for round in 0..20 {
+        // Otherwise the pause between two attempts to start one applies.
+        let _ = std::fs::remove_file(world.data().join("daemon.start"));
+        let run = |arguments: &[&str]| {
+            let output = background.command(arguments).output().unwrap();
+            assert!(output.status.success(), "{round}: {arguments:?}: {output:?}");
+        };
+        run(&["import", lines.to_str().unwrap()]);
+        if round % 2 == 0 {
+            run(&["daemon", "start"]);
+        }
+        run(&["daemon", "stop"]);
+        assert_eq!(processes_in(&world.data()), 0, "{round}");
+    }
+    let log = world.text(&["logs", "--lines", "1000"]);
+    assert_eq!(log.matches(" started, ").count(), 20, "{log}");
+}
+
+/// Stands in for Claude Code: it reads no input, answers nothing, and has started another process.
+#[test]
+fn after_a_killed_daemon_no_model_is_left_running() {
+    let background = Background::new();
+    let world = &background.world;
+    let (program, pids) = (world.path("claude"), world.path("pids"));
+    let script = format!(
+        "#!/bin/sh\nsleep 1000 &\necho $! $$ > '{0}.new'\nmv '{0}.new' '{0}'\nwait\n",
+        pids.display()
+    );
+    // Written by another process: a file that is open for writing anywhere cannot be executed.
+    let write = Command::new("/bin/sh")
+        .args(["-c", r#"printf '%s' "$2" > "$1" && chmod 700 "$1""#, "sh"])
+        .args([program.as_os_str(), script.as_ref()])
+        .status();
+    assert!(write.unwrap().success());
+    world.text(&["config", "set", "claude_cli.program", program.to_str().unwrap()]);
+    world.text(&["config", "set", "observer.provider", "claude-cli"]);
+    turn(world, "one", 1, |message| world.hook(message));
+    let mut daemon = background.run_daemon();
+    background.wait_quietly("a question to the model", || pids.exists());
+    let started = std::fs::read_to_string(&pids).unwrap();
+    let started: Vec<u32> = started.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+    assert!(started.len() == 2 && started.iter().all(|pid| is_alive(*pid)));
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    background.wait("the end of the model", || !started.iter().any(|pid| is_alive(*pid)));
 }
 
 #[test]
