@@ -58,11 +58,11 @@ const AFTER_FAILURE: Duration = Duration::from_hours(1);
 
 /// Runs until it is asked to stop, a newer version takes over, or the idle timeout passes. If the database is damaged or
 /// replaced, it starts again, and looks at every page.
-pub fn run(hold: Hold, dir: &DataDir, load: Load) -> Result<End, StoreError> {
+pub fn run(hold: Hold, dir: &DataDir, load: &Load) -> Result<End, StoreError> {
     let hold = Arc::new(hold);
     let mut search = Search::Brief;
     loop {
-        match serve(&hold, dir, Arc::clone(&load), search)? {
+        match serve(&hold, dir, Arc::clone(load), search)? {
             End::Damaged => search = Search::EveryPage,
             end => return Ok(end),
         }

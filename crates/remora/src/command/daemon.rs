@@ -7,6 +7,7 @@ use remora_client::control::{self, Message};
 use remora_client::presence::Hold;
 use remora_client::{launch, presence};
 use remora_server::daemon::{self, End};
+use remora_server::shared::Load;
 use remora_store::{DataDir, log, problems};
 use serde_json::json;
 
@@ -76,7 +77,8 @@ fn serve(app: &App, detached: bool) -> Result<ExitCode> {
         let Some(hold) = hold else { return Ok(None) };
         hold.keep_until_exit();
         let dir = app.dir.clone();
-        Ok(Some(daemon::run(hold, &app.dir, Arc::new(move || app::settings(&dir).0))?))
+        let load: Load = Arc::new(move || app::settings(&dir).0);
+        Ok(Some(daemon::run(hold, &app.dir, &load)?))
     };
     // In the background, nobody sees stderr.
     let end = run().inspect_err(|error| {
