@@ -287,10 +287,10 @@ export async function handleMemory({ test, page, origin, until, hook, turn, remo
   });
 
   await test("a change without the secret of a page is refused", async () => {
-    const status = await page.evaluate(async () => {
-      const answer = await fetch("/api/settings", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
+    const status = await page.evaluate(async (address) => {
+      const answer = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
       return answer.status;
-    });
+    }, `${origin}/api/settings`);
     assert.equal(status, 403);
     refused(403);
   });

@@ -8,7 +8,8 @@ import { chromium } from "playwright-core";
 import { behave } from "./behave.mjs";
 import { handleMemory } from "./memory.mjs";
 import { Failing, setRight } from "./setright.mjs";
-import { World } from "./world.mjs";
+import { watchThieves } from "./thief.mjs";
+import { World, enter } from "./world.mjs";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const world = new World();
@@ -28,7 +29,9 @@ function turn(number, subject) {
 const subjects = ["parser", "lexer", "scheduler", "indexer"];
 subjects.forEach((subject, number) => turn(number, subject));
 const link = world.start();
-const { origin } = new URL(link);
+const { host } = new URL(link);
+// Known once the browser is signed in.
+let origin;
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
@@ -74,7 +77,7 @@ try {
   const isMeant = (message) => /ERR_INTERNET_DISCONNECTED|net::ERR/.test(message.text()) || isShortTopic(message);
   page.on("console", (message) => message.type() === "error" && !isMeant(message) && problems.push(message.text()));
   page.on("pageerror", (error) => problems.push(error.message));
-  page.on("request", (request) => new URL(request.url()).origin === origin || problems.push(`left the origin: ${request.url()}`));
+  page.on("request", (request) => new URL(request.url()).host === host || problems.push(`left the origin: ${request.url()}`));
   const texts = () => page.locator("#feed").innerText();
   const until = async (what, holds) => {
     for (let tries = 0; tries < 300; tries += 1) {
@@ -85,7 +88,7 @@ try {
   };
 
   await test("the link works once", async () => {
-    await page.goto(link);
+    origin = await enter(page, link);
     assert.equal(page.url(), `${origin}/`);
     const other = await (await browser.newContext()).newPage();
     const answer = await other.goto(link);
@@ -189,6 +192,7 @@ try {
     await page.waitForURL(/health/);
   });
 
+  await watchThieves({ context, page, test, until, origin, world });
   await behave({ context, page, test, until, origin, world, turn, browser, problems });
   await setRight({ page, context, test, until, origin, link, browser, world, turn, axe });
   await failing.check({ browser, test, until });
@@ -204,7 +208,7 @@ try {
       const own = await browser.newContext({ colorScheme: scheme, storageState: await context.storageState(), bypassCSP: true });
       const look = await own.newPage();
       look.on("console", (message) => message.type() === "error" && problems.push(`${look.url()}: ${message.text()}`));
-      look.on("request", (request) => new URL(request.url()).origin === origin || problems.push(`left the origin: ${request.url()}`));
+      look.on("request", (request) => new URL(request.url()).host === host || problems.push(`left the origin: ${request.url()}`));
       for (const width of [1280, 375]) {
         await look.setViewportSize({ width, height: 800 });
         for (const address of pages) {

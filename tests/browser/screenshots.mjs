@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { chromium } from "playwright-core";
 import { fill, live } from "./demo.mjs";
-import { World } from "./world.mjs";
+import { World, enter } from "./world.mjs";
 
 const to = process.argv[2];
 if (!to || !process.env.REMORA) {
@@ -17,13 +17,12 @@ fs.mkdirSync(to, { recursive: true });
 const world = new World("harbor");
 fill(world);
 const link = world.start();
-const { origin } = new URL(link);
 live(world);
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {
   const context = await browser.newContext();
   const first = await context.newPage();
-  await first.goto(link);
+  const origin = await enter(first, link);
   const storageState = await context.storageState();
   const list = await (await context.request.get(`${origin}/api/sessions?limit=100`)).json();
   const story = list.items.find((session) => session.content_session_id === "work-harbor-0") ?? list.items[0];

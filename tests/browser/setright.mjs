@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
-import { World } from "./world.mjs";
+import { World, enter } from "./world.mjs";
 
 const hostile = [
   '<script>globalThis.pwned = 1</script><img src=x onerror="globalThis.pwned = 2"> **bold**',
@@ -353,8 +353,7 @@ export class Failing {
   async check({ browser, test, until }) {
     const context = await browser.newContext();
     const page = await context.newPage();
-    await page.goto(this.link);
-    const { origin } = new URL(this.link);
+    const origin = await enter(page, this.link);
     await test("failed events say why, show their payload, and can be tried again or dropped", async () => {
       await until("failed events", async () => {
         await page.goto(`${origin}/queue`);

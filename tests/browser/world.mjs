@@ -6,6 +6,14 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
+/** Follows a sign-in link. Returns the address below which the pages of this browser lie, without a slash at its end. */
+export async function enter(page, link) {
+  await page.goto(link);
+  await page.waitForURL((address) => address.pathname !== "/enter");
+  const { origin, pathname } = new URL(page.url());
+  return origin + (pathname.match(/^\/[0-9a-f]{32}(?=\/)/)?.[0] ?? "");
+}
+
 export class World {
   constructor(name = "project") {
     this.home = fs.mkdtempSync(path.join(os.tmpdir(), "remora-browser-"));
@@ -14,7 +22,7 @@ export class World {
     this.env = { PATH: process.env.PATH, HOME: this.home, REMORA_DATA_DIR: this.data, REMORA_DAEMON_PORT: "0" };
     // An agent with hooks, so that the doctor finds nothing.
     this.directory(".claude");
-    this.remora("install", "--yes");
+    execFileSync(process.env.REMORA, ["install", "--yes"], { env: this.env, cwd: this.project, stdio: "ignore" });
   }
 
   directory(name) {

@@ -2,11 +2,12 @@
 //!
 //! [`presence`] finds out whether a daemon runs, and its port. [`control`] wakes it by datagram, without waiting.
 //! [`launch`] starts one in the background, and [`poke`] does either. [`Daemon`] sends requests over HTTP on the loopback address, with the
-//! [`token`] of the data directory. The daemon itself is `remora-server`, which shares the file formats of this
-//! crate.
+//! [`token`] of the data directory. [`browsers`] are those that
+//! are signed in to the pages. The daemon itself is `remora-server`, which shares the file formats of this crate.
 //!
 //! This crate transports requests; it does not know what a use case does.
 
+pub mod browsers;
 pub mod control;
 pub mod launch;
 mod poke;

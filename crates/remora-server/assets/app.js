@@ -1,5 +1,7 @@
 // Small enhancements. Every page works without them.
 
+import { root } from "./request.js";
+
 export const $ = (selector, root = document) => root.querySelector(selector);
 // On a small screen the navigation is a row that scrolls.
 $('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
@@ -121,7 +123,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "g") went = Date.now();
   else if (Date.now() - went < 1000 && { h: 1, t: 1, s: 1 }[event.key]) {
     const scope = project ? `?project=${project}` : "";
-    location.href = { h: "/", t: "/timeline", s: "/sessions" }[event.key] + scope;
+    location.href = root + { h: "/", t: "/timeline", s: "/sessions" }[event.key] + scope;
   } else if (event.key === "/") {
     event.preventDefault();
     ($("#search input") ?? $(".find input")).select();
@@ -136,7 +138,7 @@ if (project) {
   for (const kind of ["pointerdown", "focusin", "click"]) {
     document.addEventListener(kind, (event) => {
       const link = event.target.closest?.("main a[href]");
-      if (!link || link.origin !== location.origin || !/^\/(observations|sessions|timeline|files)\b/.test(link.pathname)) return;
+      if (!link || link.origin !== location.origin || !/^\/(observations|sessions|timeline|files)\b/.test(link.pathname.slice(root.length))) return;
       const address = new URL(link.href);
       if (address.searchParams.has("project")) return;
       address.searchParams.set("project", project);

@@ -1,7 +1,7 @@
 // Actions on a record in place: verdicts, edit, forget, why. Each can be undone.
 
 import { $, clock, showTimes } from "./app.js";
-import { part, send } from "./request.js";
+import { part, root, send } from "./request.js";
 
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -61,7 +61,7 @@ async function open(judge, button) {
       const own = holderOf(judge);
       await plan(panel, { ids: [...new Set([own.dataset.record ?? id, id])] }, (note, ids) => vanish(own, ids, note));
     } else {
-      panel.innerHTML = await part(`/observations/${encodeURIComponent(id)}/${kind}`);
+      panel.innerHTML = await part(`${root}/observations/${encodeURIComponent(id)}/${kind}`);
     }
     judge.after(panel);
     showTimes(panel);
@@ -78,7 +78,7 @@ async function renew(id) {
     location.reload();
     return;
   }
-  const answer = await fetch(`/feed/${encodeURIComponent(id)}`, { headers: { Accept: "text/html" } });
+  const answer = await fetch(`${root}/feed/${encodeURIComponent(id)}`, { headers: { Accept: "text/html" } });
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const [title, tag, prose] = ["h3 a", ".kind", ".prose"].map((selector) => page.querySelector(selector));

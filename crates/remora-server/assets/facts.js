@@ -1,6 +1,6 @@
 // Editing facts in place, with undo; search in place; notes that follow their settings.
 
-import { fresh, part, send } from "/assets/request.js";
+import { fresh, part, root, send } from "./request.js";
 
 const $ = (selector, root = document) => root.querySelector(selector);
 const facts = $("#facts-part");
@@ -120,7 +120,7 @@ const found = $("#found");
 let waiting;
 let latest = 0;
 async function ask() {
-  const address = new URL("/search", location);
+  const address = new URL(`${root}/search`, location);
   for (const [name, value] of new FormData(look)) if (value) address.searchParams.set(name, value);
   address.searchParams.set("part", "results");
   const number = ++latest;

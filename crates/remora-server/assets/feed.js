@@ -2,7 +2,7 @@
 
 import { $, showTimes } from "./app.js";
 import { lists, update } from "./list.js";
-import { renew } from "./request.js";
+import { renew, root } from "./request.js";
 
 const live = $("#live");
 const feed = $("[data-feed]");
@@ -38,7 +38,7 @@ function put(entry) {
   const head = document.createElement("p");
   head.className = "session";
   const link = document.createElement("a");
-  link.href = `/sessions/${encodeURIComponent(session)}`;
+  link.href = `${root}/sessions/${encodeURIComponent(session)}`;
   link.textContent = entry.dataset.project || `Session ${session}`;
   head.append(link);
   group.append(head, entry);
@@ -47,7 +47,7 @@ function put(entry) {
 
 async function insert(id) {
   if (document.getElementById(`e-${id}`)) return;
-  const answer = await fetch(`/feed/${id}`, { headers: { Accept: "text/html" } });
+  const answer = await fetch(`${root}/feed/${id}`, { headers: { Accept: "text/html" } });
   if (!answer.ok) return;
   const holder = document.createElement("template");
   holder.innerHTML = await answer.text();
@@ -129,7 +129,7 @@ function begin(row) {
   const asked = document.createElement("p");
   asked.className = "asked";
   const link = document.createElement("a");
-  link.href = `/sessions/${row.session_id}?turn=${row.prompt_number}`;
+  link.href = `${root}/sessions/${row.session_id}?turn=${row.prompt_number}`;
   link.append(...coded((row.text ?? "A turn").replace(/\s+/g, " ").slice(0, 200)));
   asked.append(link);
   const meta = document.createElement("p");
@@ -205,7 +205,7 @@ let isKnown = false;
 function connect() {
   clearTimeout(retry);
   if (stream || document.visibilityState === "hidden") return;
-  stream = new EventSource(`/stream?lastEventId=${encodeURIComponent(place)}`);
+  stream = new EventSource(`${root}/stream?lastEventId=${encodeURIComponent(place)}`);
   stream.onopen = () => {
     pauseBefore = 1000;
     say("on", "live");

@@ -2,7 +2,7 @@
 // changes.
 
 import { $ } from "./app.js";
-import { send } from "./request.js";
+import { root, send } from "./request.js";
 import { make, plan } from "./edit.js";
 
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
@@ -64,7 +64,7 @@ erase?.addEventListener("submit", async (event) => {
   said.textContent = "Erasing…";
   try {
     await send("/api/v1/erase", { word: erase.elements.word.value });
-    location.href = "/";
+    location.href = `${root}/`;
   } catch (error) {
     said.textContent = error.message;
   }

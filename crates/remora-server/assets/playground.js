@@ -1,6 +1,6 @@
 // Tries a prompt: at every change, the server shows what would be injected.
 
-import { fresh, part, send, showBriefly } from "/assets/request.js";
+import { fresh, part, root, send, showBriefly } from "./request.js";
 
 const form = document.querySelector("#try");
 const outcome = document.querySelector("#outcome");
@@ -14,7 +14,7 @@ let waiting;
 let latest = 0;
 
 function address() {
-  const url = new URL("/playground", location);
+  const url = new URL(`${root}/playground`, location);
   for (const [name, value] of new FormData(form)) if (value) url.searchParams.set(name, value);
   return url;
 }
@@ -29,7 +29,7 @@ async function ask() {
     if (number !== latest) return;
     outcome.innerHTML = text;
     fresh();
-    if (location.pathname === "/playground") history.replaceState(null, "", address());
+    if (location.pathname === `${root}/playground`) history.replaceState(null, "", address());
   } catch (refused) {
     if (number === latest) error.textContent = refused.message;
   }

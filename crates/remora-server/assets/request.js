@@ -1,5 +1,8 @@
 // Sends changes as JSON with the page's secret. Errors carry the reason.
 
+// The path below which the pages of this browser lie. Addresses that the server writes begin with it.
+export const root = location.pathname.match(/^\/[0-9a-f]{32}(?=\/|$)/)?.[0] ?? "";
+
 const page = document.querySelector('meta[name="remora-page"]')?.content ?? "";
 
 const silent = "The daemon does not answer. Start it with: remora daemon start";
@@ -14,7 +17,7 @@ function refusal({ message, hint }) {
 export async function send(path, body, method = "POST") {
   let answer;
   try {
-    answer = await fetch(path, {
+    answer = await fetch(root + path, {
       method,
       headers: { "Content-Type": "application/json", "X-Remora-Page": page },
       body: JSON.stringify(body ?? {}),
@@ -27,7 +30,7 @@ export async function send(path, body, method = "POST") {
   return said;
 }
 
-// Fetches a part of a page, rendered by the server.
+// Fetches a part of a page, rendered by the server, from an address with the root.
 export async function part(address) {
   let answer;
   try {

@@ -1,6 +1,6 @@
 // Settings as forms, on any page that has them. The server checks a value and renders the form again.
 
-import { part, renew, send, showBriefly } from "/assets/request.js";
+import { part, renew, root, send, showBriefly } from "./request.js";
 
 const given = (control) => {
   if (control.dataset.kind === "switch") return control.checked;
@@ -35,7 +35,7 @@ async function change(form, value) {
     return;
   }
   const holder = document.createElement("template");
-  holder.innerHTML = await part(`/settings?part=${encodeURIComponent(name)}`);
+  holder.innerHTML = await part(`${root}/settings?part=${encodeURIComponent(name)}`);
   const fresh = holder.content.querySelector("form");
   const had = form.contains(document.activeElement);
   form.replaceWith(fresh);

@@ -65,6 +65,16 @@ impl DataDir {
         self.path.join("token")
     }
 
+    /// The browsers that are signed in to the pages, a file each.
+    pub fn browsers(&self) -> PathBuf {
+        self.path.join("browsers")
+    }
+
+    /// The page that leads a browser to the pages. It has a one-time link, and is deleted when the link is used.
+    pub fn entrance(&self) -> PathBuf {
+        self.path.join("open.html")
+    }
+
     /// The pinned certificate of Obsidian.
     pub fn obsidian_certificate(&self) -> PathBuf {
         self.path.join("obsidian-certificate")

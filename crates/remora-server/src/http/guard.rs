@@ -11,18 +11,19 @@ use std::sync::Arc;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
-use axum::http::header::{HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{
+    HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS,
+};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use remora_client::token::Token;
-use remora_core::time::Time;
-use remora_store::problems;
+use remora_store::{DataDir, problems};
 
 use super::Http;
 use super::error::{ApiError, Failure, Reason};
 use super::pages;
 use super::strangers::Standing;
-use super::visitor::Visitor;
+use super::visitor::{Root, Visitor};
 
 /// Upper limit for a request body, in bytes.
 pub(super) const LARGEST_BODY: u64 = 16 << 20;
@@ -32,15 +33,13 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 pub(super) struct Guard {
     token: Token,
-    /// Allowed values of `Host`.
-    hosts: [String; 3],
+    dir: DataDir,
     port: u16,
 }
 
 impl Guard {
-    pub(super) fn new(token: Token, port: u16) -> Self {
-        let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
-        Self { token, hosts, port }
+    pub(super) fn new(token: Token, dir: DataDir, port: u16) -> Self {
+        Self { token, dir, port }
     }
 
     fn check(&self, request: &Request) -> Result<Option<Visitor>, ApiError> {
@@ -49,24 +48,27 @@ impl Guard {
         if !peer.is_some_and(|ConnectInfo(peer)| peer.ip().is_loopback()) {
             return Err(ApiError::Forbidden("it comes from another machine"));
         }
-        let named = request.uri().authority().is_none_or(|named| self.is_own(named.as_str()));
-        if !named || !single(headers, &HOST)?.is_some_and(|host| self.is_own(host)) {
+        let host = single(headers, &HOST)?.filter(|host| is_loopback(host));
+        let named = request.uri().authority().is_none_or(|named| is_loopback(named.as_str()));
+        let Some(host) = host.filter(|_| named) else {
             return Err(ApiError::Forbidden("it is meant for another host"));
-        }
-        let own_origin = |origin: &str| origin.strip_prefix("http://").is_some_and(|host| self.is_own(host));
-        if !single(headers, &ORIGIN)?.is_none_or(own_origin) {
+        };
+        if single(headers, &ORIGIN)?.is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
             return Err(ApiError::Forbidden("it comes from another origin"));
         }
-        if !single(headers, &SEC_FETCH_SITE)?.is_none_or(|site| ["same-origin", "none"].contains(&site)) {
+        let changes = ![Method::GET, Method::HEAD].contains(request.method());
+        let root = request.extensions().get::<Root>();
+        // A one-time link is its own proof, which its handler checks. A file leads to it, which is another site.
+        let is_link = request.uri().path() == pages::ENTER && root.is_none() && !changes;
+        let site = single(headers, &SEC_FETCH_SITE)?;
+        if !is_link && !site.is_none_or(|site| ["same-origin", "none"].contains(&site)) {
             return Err(ApiError::Forbidden(OTHER_SITE));
         }
-        let changes = ![Method::GET, Method::HEAD].contains(request.method());
-        // A one-time link is its own proof, which its handler checks.
-        let visitor = if request.uri().path() == pages::ENTER && !changes {
+        let visitor = if is_link {
             single(headers, &AUTHORIZATION)?;
             None
         } else {
-            Some(self.identify(headers, changes)?)
+            Some(self.identify(headers, root, changes)?)
         };
         // Some changes need no body, because the URL says everything.
         if changes && !is_empty(headers) {
@@ -83,19 +85,15 @@ impl Guard {
         &self.token
     }
 
-    fn is_own(&self, host: &str) -> bool {
-        self.hosts.iter().any(|own| own == host)
-    }
-
-    /// Identifies the client: a program with the token, or a browser with a cookie. To change something, a
-    /// browser must also come from one of our pages.
-    fn identify(&self, headers: &HeaderMap, changes: bool) -> Result<Visitor, ApiError> {
+    /// Identifies the client: a program with the token, or a browser with a cookie below its root. To change
+    /// something, a browser must also come from one of our pages.
+    fn identify(&self, headers: &HeaderMap, root: Option<&Root>, changes: bool) -> Result<Visitor, ApiError> {
         if let Some(offered) = single(headers, &AUTHORIZATION)? {
             let offered = offered.strip_prefix("Bearer ");
             let is_ours = offered.is_some_and(|offered| self.token.is(offered));
             return if is_ours { Ok(Visitor::with_token()) } else { Err(ApiError::Unauthorized) };
         }
-        match Visitor::of(headers, &self.token, Time::now()) {
+        match root.and_then(|root| Visitor::of(headers, root, &self.token, &self.dir)) {
             None => Err(ApiError::Unauthorized),
             Some(visitor) if changes && !visitor.sent(headers) => {
                 Err(ApiError::Forbidden("it does not come from a page of Remora"))
@@ -103,6 +101,14 @@ impl Guard {
             Some(visitor) => Ok(visitor),
         }
     }
+}
+
+/// Whether a host, as a client calls this server, is this machine. The port may be another one: that of an SSH tunnel. A
+/// name that was rebound to this address is not accepted.
+fn is_loopback(host: &str) -> bool {
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let name = host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(name, _)| name);
+    ["127.0.0.1", "localhost", "[::1]"].contains(&name)
 }
 
 /// Whether the headers announce no body.
@@ -134,7 +140,10 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a st
 }
 
 pub(super) async fn admit(State(http): State<Arc<Http>>, mut request: Request, next: Next) -> Response {
-    let address = pages::is_for_people(&request).then(|| request.uri().clone());
+    let root = request.extensions().get::<Root>().cloned();
+    let root = root.as_ref().map_or("", Root::as_str);
+    let address = request.uri().path_and_query().map_or("/", |address| address.as_str());
+    let address = pages::is_for_people(&request).then(|| format!("{root}{address}"));
     let mut known = None;
     let mut response = match http.guard.check(&request) {
         Ok(visitor) => {
@@ -157,8 +166,13 @@ pub(super) async fn admit(State(http): State<Arc<Http>>, mut request: Request, n
     if let (Some(address), Some(Failure(message))) = (address, response.extensions_mut().remove()) {
         response = pages::failure(&http, known.as_ref(), response.status(), &message, &address).await;
     }
+    if known.is_some() {
+        response = pages::below(root, response).await;
+    }
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // The root of the pages is a secret.
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
 }

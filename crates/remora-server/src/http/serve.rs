@@ -29,6 +29,7 @@ use super::error::ApiError;
 use super::guard::Guard;
 use super::mcp::Memory;
 use super::strangers::{self, Standing, Strangers};
+use super::visitor::Root;
 use super::{Http, app, ingest, ports, stream};
 use crate::shared::Shared;
 
@@ -69,7 +70,7 @@ impl Opened {
         let http = Http {
             mcp: Endpoint::new(Arc::new(Memory(Arc::clone(&shared)))),
             shared,
-            guard: Guard::new(self.token, self.port),
+            guard: Guard::new(self.token, dir.clone(), self.port),
             started_at,
             stop: stop.clone(),
             room: Arc::new(Semaphore::new(ingest::ROOM)),
@@ -136,6 +137,11 @@ async fn converse(
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         request.extensions_mut().insert(standing.clone());
+        // Before the router, which has the routes without a root.
+        if let Some((root, uri)) = Root::take(request.uri()) {
+            request.extensions_mut().insert(root);
+            *request.uri_mut() = uri;
+        }
         let answer = caught(app.call(request));
         async move { Ok::<_, Infallible>(answer.await) }
     });

@@ -11,6 +11,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -26,6 +27,7 @@ use super::Http;
 use super::asked::Asked;
 use super::error::ApiError;
 use super::routes::Api;
+use super::visitor::Visitor;
 use crate::activity::Connected;
 
 /// Maximum number of rows of each kind per read.
@@ -50,6 +52,7 @@ struct Parameters {
 
 async fn stream(
     State(http): State<Arc<Http>>,
+    Extension(visitor): Extension<Visitor>,
     headers: HeaderMap,
     Asked(parameters): Asked<Parameters>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
@@ -70,6 +73,7 @@ async fn stream(
         looked_at: None,
         has_more: true,
         _here: (http.shared.activity.connect(), place),
+        visitor,
         http,
     };
     let events = unfold(feed, |mut feed| async move { Some((Ok(feed.next().await?), feed)) });
@@ -78,6 +82,7 @@ async fn stream(
 
 struct Feed {
     http: Arc<Http>,
+    visitor: Visitor,
     place: Place,
     ready: VecDeque<Event>,
     queue: Option<QueueCounts>,
@@ -90,7 +95,7 @@ struct Feed {
 }
 
 impl Feed {
-    /// Waits for the next event; `None` when the daemon ends.
+    /// Waits for the next event; `None` when the daemon ends, or the browser was signed out.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -105,7 +110,7 @@ impl Feed {
                     tokio::time::sleep_until(looked_at + BREATH).await;
                 }
             }
-            if *self.stop.borrow() {
+            if *self.stop.borrow() || !self.visitor.is_still_in(&self.http.shared.dir) {
                 return None;
             }
             if let Err(reason) = self.look().await {

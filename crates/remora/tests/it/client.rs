@@ -115,8 +115,12 @@ impl Client {
     }
 
     pub(crate) fn stream(&self, path: &str, more: &str) -> Stream {
-        let head = format!("{}{more}", self.friendly());
-        let (chunks, answer) = self.open("GET", path, &head, b"").unwrap();
+        self.stream_of(path, &format!("{}{more}", self.friendly()))
+    }
+
+    /// A stream with exactly these headers.
+    pub(crate) fn stream_of(&self, path: &str, head: &str) -> Stream {
+        let (chunks, answer) = self.open("GET", path, head, b"").unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert_eq!(header(&answer, "content-type"), Some("text/event-stream"), "{answer}");
         Stream { chunks, text: String::new() }

@@ -30,16 +30,53 @@ pub(crate) fn browse(client: &Client, path: &str, more: &str) -> Answer {
     client.send("GET", path, &head, b"")
 }
 
-/// Follows a new link and returns the cookie.
-pub(crate) fn let_in(client: &Client) -> String {
-    let link = client.post("/api/v1/ui-link", &json!({})).json();
-    let answer = browse(client, link["path"].as_str().unwrap(), "");
-    assert_eq!(answer.status, 303, "{answer:?}");
-    let cookie = header(&answer.head, "set-cookie").unwrap();
-    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-    let again = browse(client, link["path"].as_str().unwrap(), "");
+/// A browser that is signed in: its pages lie below `root`.
+pub(crate) struct Browser<'a> {
+    client: &'a Client,
+    root: String,
+    cookie: String,
+}
+
+impl Browser<'_> {
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        browse(self.client, &format!("{}{path}", self.root), &self.cookie)
+    }
+}
+
+/// Follows a link. Returns the page it leads to, and the headers of cookies for pages and for the next link.
+fn follow(client: &Client, link: &str, more: &str) -> (String, String, String) {
+    // A file leads to the link, so it comes from another site.
+    let head = format!(
+        "Host: 127.0.0.1:{}\r\nAccept: text/html\r\nSec-Fetch-Site: cross-site\r\n{more}",
+        client.port
+    );
+    let answer = client.send("GET", link, &head, b"");
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let (_, place) = answer.body.split_once("content=\"0;url=").unwrap();
+    let place = place.split('"').next().unwrap().to_owned();
+    let cookies: Vec<&str> =
+        answer.head.lines().filter_map(|line| line.strip_prefix("set-cookie: ")).collect();
+    let [session, known] = cookies[..] else { panic!("{answer:?}") };
+    let root = &place[..33];
+    assert!(
+        session.contains(&format!("; Path={root}; Max-Age=2592000; HttpOnly; SameSite=Strict")),
+        "{session}"
+    );
+    assert!(known.contains("; Path=/enter; ") && known.contains("HttpOnly"), "{known}");
+    let again = client.send("GET", link, &head, b"");
     assert_eq!(again.status, 401, "a link works once: {again:?}");
-    format!("Cookie: {}\r\n", cookie.split(';').next().unwrap())
+    let header = |cookie: &str| format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
+    (place, header(session), header(known))
+}
+
+fn new_link(client: &Client) -> String {
+    let link = client.post("/api/v1/ui-link", &json!({})).json();
+    link["path"].as_str().unwrap().to_owned()
+}
+
+pub(crate) fn let_in(client: &Client) -> Browser<'_> {
+    let (place, cookie, _) = follow(client, &new_link(client), "");
+    Browser { client, root: place.trim_end_matches('/').to_owned(), cookie }
 }
 
 fn memory() -> Background {
@@ -54,10 +91,11 @@ fn memory() -> Background {
 
 /// A request of one of our pages, in the browser of a person who signed in.
 pub(crate) fn send_from_page(client: &Client, method: &str, path: &str, body: &serde_json::Value) -> Answer {
-    let cookie = let_in(client);
-    let home = browse(client, "/", &cookie).body;
+    let browser = let_in(client);
+    let home = browser.get("/memory").body;
     let (_, rest) = home.split_once("name=\"remora-page\" content=\"").unwrap();
     let page = rest.split('"').next().unwrap();
+    let Browser { root, cookie, .. } = &browser;
     let body = body.to_string();
     let head = format!(
         "Host: 127.0.0.1:{0}\r\nOrigin: http://127.0.0.1:{0}\r\nSec-Fetch-Site: same-origin\r\n{cookie}\
@@ -65,7 +103,7 @@ pub(crate) fn send_from_page(client: &Client, method: &str, path: &str, body: &s
         client.port,
         body.len()
     );
-    client.send(method, path, &head, body.as_bytes())
+    client.send(method, &format!("{root}{path}"), &head, body.as_bytes())
 }
 
 #[test]
@@ -91,9 +129,9 @@ fn a_browser_without_a_link_sees_only_the_sign_in_page() {
 fn every_page_works_for_its_owner_and_loads_nothing_from_elsewhere() {
     let background = memory();
     let client = start(&background);
-    let cookie = let_in(&client);
+    let browser = let_in(&client);
     for path in PAGES {
-        let answer = browse(&client, path, &cookie);
+        let answer = browser.get(path);
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         let policy = header(&answer.head, "content-security-policy").unwrap();
         assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
@@ -102,14 +140,152 @@ fn every_page_works_for_its_owner_and_loads_nothing_from_elsewhere() {
         }
         assert!(!answer.body.contains("<script>") && !answer.body.contains(" style="), "{path}");
     }
-    // A page on another local port gets the cookie, too, but its requests reveal their origin.
-    let other = browse(&client, "/", &cookie.replace("Cookie", "X-Other: 1\r\nCookie"));
-    assert_eq!(other.status, 200);
-    let head = format!(
+    let Browser { root, cookie, .. } = &browser;
+    let from_elsewhere = format!(
         "Host: 127.0.0.1:{}\r\nAccept: text/html\r\nSec-Fetch-Site: same-site\r\n{cookie}",
         client.port
     );
-    assert_eq!(client.send("GET", "/", &head, b"").status, 403);
+    assert_eq!(client.send("GET", &format!("{root}/"), &from_elsewhere, b"").status, 403);
+}
+
+#[test]
+fn a_cookie_counts_only_below_its_own_root() {
+    let background = memory();
+    let client = start(&background);
+    let (one, other) = (let_in(&client), let_in(&client));
+    assert_ne!(one.root, other.root);
+    let status = |root: &str, cookie: &str| browse(&client, &format!("{root}/"), cookie).status;
+    assert_eq!(status(&one.root, &one.cookie), 200);
+    for (root, cookie) in
+        [("", &one.cookie), (&other.root, &one.cookie), (&format!("/{}", "0".repeat(32)), &one.cookie)]
+    {
+        assert_eq!(status(root, cookie), 401, "{root}");
+    }
+    // Another server of this machine can set cookies of the same name.
+    let two = one.cookie.replace("Cookie: ", "Cookie: remora_session=x.y; remora_session=; ");
+    assert_eq!(status(&one.root, &two), 200);
+    // A cookie as it was signed before, and an id that is a path.
+    for value in ["0a.9999999999999.00", "../token.00", ".", "0"] {
+        assert_eq!(status(&one.root, &format!("Cookie: remora_session={value}\r\n")), 401, "{value}");
+    }
+    for path in ["/api/v1/search", "/api/stats", "/stream", "/assets/app.js"] {
+        assert_eq!(browse(&client, path, &one.cookie).status, 401, "{path}");
+    }
+    assert_eq!(one.get("/api/stats").status, 200);
+    // Every answer hides the root from where its links lead.
+    for path in ["/", "/nope", "/api/stats", "/assets/app.js", "/privacy/export"] {
+        assert_eq!(header(&one.get(path).head, "referrer-policy"), Some("no-referrer"), "{path}");
+    }
+    for link in one.get("/").body.split(" href=\"").skip(1).chain(one.get("/").body.split(" src=\"").skip(1))
+    {
+        assert!(link.starts_with(&format!("{}/", one.root)) || link.starts_with('#'), "{link:.80}");
+    }
+}
+
+#[test]
+fn pages_work_through_a_tunnel_with_another_port() {
+    let background = memory();
+    let client = start(&background);
+    let Browser { root, cookie, .. } = let_in(&client);
+    for host in ["127.0.0.1:1", "localhost:8080", "[::1]:65535", "localhost"] {
+        let head = format!("Host: {host}\r\nOrigin: http://{host}\r\nAccept: text/html\r\n{cookie}");
+        assert_eq!(client.send("GET", &format!("{root}/"), &head, b"").status, 200, "{host}");
+        let other = head.replace("Origin: http://", "Origin: http://127.0.0.1:9\r\nX-Was: ");
+        assert_eq!(client.send("GET", &format!("{root}/"), &other, b"").status, 403, "{host}");
+    }
+}
+
+#[test]
+fn browsers_are_listed_signed_in_again_and_signed_out() {
+    let background = memory();
+    let client = start(&background);
+    let list = || background.world.json(&["ui", "--list"])["browsers"].as_array().unwrap().clone();
+    assert_eq!(list(), [] as [serde_json::Value; 0]);
+    let agent = "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n";
+    let (place, cookie, known) = follow(&client, &new_link(&client), agent);
+    assert_eq!(list().len(), 1);
+    // The same browser keeps its root, so bookmarks still work, and it is listed once.
+    let (again, ..) = follow(&client, &new_link(&client), &format!("{agent}{known}"));
+    assert_eq!((&again, list().len()), (&place, 1));
+    let other = let_in(&client);
+    assert_eq!(list().len(), 2);
+    let text = background.world.text(&["ui", "--list"]);
+    assert!(text.contains("Firefox on Linux") && text.contains("Another browser"), "{text}");
+    let id = list().iter().find(|one| one["name"] == "Firefox on Linux").unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    // A stream that is open ends, too.
+    let mut stream = client.stream_of(
+        &format!("{}/stream", &place[..33]),
+        &format!("Host: 127.0.0.1:{}\r\n{cookie}", client.port),
+    );
+    assert_eq!(stream.next().unwrap().kind, "queue");
+    background.world.text(&["ui", "--revoke", &id[..8]]);
+    background.world.hook(&background.world.prompt("p9", "What is said after that?"));
+    assert!(stream.next().is_none());
+    assert_eq!(browse(&client, &place, &cookie).status, 401);
+    assert_eq!((other.get("/").status, list().len()), (200, 1));
+    // A browser that was signed out gets a new root.
+    let (new, ..) = follow(&client, &new_link(&client), &known);
+    assert_ne!(new, place);
+    assert_eq!(background.world.remora(&["ui", "--revoke", "nobody"]).status.code(), Some(1));
+    background.world.text(&["ui", "--revoke", "all"]);
+    assert_eq!((other.get("/").status, list().len()), (401, 0));
+}
+
+/// As root: another user reads the arguments of all processes while a browser starts.
+#[test]
+fn other_users_do_not_see_the_link_that_the_browser_opens() {
+    use std::io::Write as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::process::CommandExt as _;
+    let background = memory();
+    let client = start(&background);
+    let world = &background.world;
+    std::fs::create_dir_all(world.path("bin")).unwrap();
+    let program = world.path("bin/xdg-open");
+    std::fs::write(
+        &program,
+        "#!/bin/sh\necho \"$1\" > \"$HOME/opened\"\nwhile [ ! -e \"$HOME/go\" ]; do sleep 0.05; done\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = background.command(&["ui"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", world.path("bin").display()));
+    let mut running = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let opened = || std::fs::read_to_string(world.path("home/opened")).unwrap_or_default();
+    background.wait("the browser", || opened().ends_with('\n'));
+    let page = opened().trim().to_owned();
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(std::fs::metadata(&page).unwrap().mode() & 0o777, 0o600);
+    let (_, link) = text.split_once("href=\"").unwrap();
+    let link = link.split('"').next().unwrap().replace("&amp;", "&");
+    let (_, code) = link.split_once("code=").unwrap();
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    let seen = |words: &str| {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", words]).stderr(std::process::Stdio::null());
+        if is_root {
+            command.uid(65534).gid(65534);
+        }
+        String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
+    };
+    if !is_root {
+        let words = "skipped: reading as another user needs root; this user reads instead";
+        writeln!(std::io::stderr(), "{words}").unwrap();
+    }
+    let arguments = seen("cat /proc/[0-9]*/cmdline | tr '\\0' '\\n'");
+    assert!(arguments.contains(&page), "it sees the browser: {arguments}");
+    assert!(!arguments.contains(code) && !arguments.contains("/enter"), "{arguments}");
+    if is_root {
+        assert_eq!(seen(&format!("cat '{page}'")), "", "it reads the file");
+    }
+    std::fs::write(world.path("home/go"), "").unwrap();
+    assert!(running.wait().unwrap().success());
+    let path = link.strip_prefix(&format!("http://127.0.0.1:{}", client.port)).unwrap();
+    follow(&client, path, "");
+    assert!(!std::path::Path::new(&page).exists(), "it is deleted once it was used");
 }
 
 #[test]
@@ -128,9 +304,8 @@ fn a_printed_link_leads_to_its_record_and_works_once() {
         let link = String::from_utf8(output.stdout).unwrap();
         let origin = format!("http://127.0.0.1:{}", client.port);
         let path = link.trim().strip_prefix(&origin).unwrap_or_else(|| panic!("{link}"));
-        let answer = browse(&client, path, "");
-        assert_eq!((answer.status, header(&answer.head, "location")), (303, Some(place)), "{answer:?}");
-        assert_eq!(browse(&client, path, "").status, 401, "{link} works once");
+        let (leads_to, ..) = follow(&client, path, "");
+        assert_eq!(&leads_to[33..], place, "{link}");
     }
     assert_eq!(ui(&["ui", "999", "--print"]).status.code(), Some(1));
 }
@@ -140,13 +315,13 @@ fn home_and_health_show_the_findings_of_the_doctor() {
     let background = memory();
     std::fs::create_dir_all(background.world.path("home/.claude")).unwrap();
     let client = start(&background);
-    let cookie = let_in(&client);
+    let browser = let_in(&client);
     let compare = |heading: &str, is_ok: bool| {
         let mut doctor = background.command(&["doctor", "--json"]);
         let output = doctor.env("REMORA_DAEMON_PORT", "0").output().unwrap();
         assert_eq!(output.status.success(), is_ok, "{output:?}");
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let [home, health] = ["/", "/health"].map(|path| browse(&client, path, &cookie).body);
+        let [home, health] = ["/", "/health"].map(|path| browser.get(path).body);
         assert!(home.contains(&format!(">{heading}</h2>")), "{home}");
         for finding in report["checks"].as_array().unwrap() {
             let name = format!("<strong>{}</strong>", finding["name"].as_str().unwrap());
@@ -175,9 +350,9 @@ fn imported_sessions_are_listed() {
     background.world.text(&["import", path.to_str().unwrap()]);
     background.world.text(&["save", "--title", "A saved text", "Deploys happen on Tuesdays only"]);
     let client = start(&background);
-    let cookie = let_in(&client);
+    let browser = let_in(&client);
     for path in ["/sessions", "/sessions?project=1"] {
-        let body = browse(&client, path, &cookie).body;
+        let body = browser.get(path).body;
         assert_eq!(body.matches("<li class=\"entry\"").count(), 1, "{path}: {body}");
     }
 }
@@ -186,11 +361,11 @@ fn imported_sessions_are_listed() {
 fn a_wrong_address_is_a_page_for_a_person_and_data_for_a_program() {
     let background = memory();
     let client = start(&background);
-    let cookie = let_in(&client);
+    let browser = let_in(&client);
     for (path, status) in
         [("/nope", 404), ("/observations/999", 404), ("/sessions/x", 404), ("/?project=abc", 422)]
     {
-        let page = browse(&client, path, &cookie);
+        let page = browser.get(path);
         assert_eq!(
             (page.status, header(&page.head, "content-type")),
             (status, Some("text/html; charset=utf-8"))
@@ -200,14 +375,16 @@ fn a_wrong_address_is_a_page_for_a_person_and_data_for_a_program() {
         assert_eq!(data.status, status, "{path}: {data:?}");
         assert!(data.json()["error"]["message"].is_string(), "{path}: {data:?}");
     }
+    let Browser { root, cookie, .. } = &browser;
     let other = format!(
         "Host: 127.0.0.1:{}\r\nAccept: text/html\r\nSec-Fetch-Site: cross-site\r\n{cookie}",
         client.port
     );
-    let refused = client.send("GET", "/search?q=%22%3E%3Cb%3E", &other, b"");
+    let refused = client.send("GET", &format!("{root}/search?q=%22%3E%3Cb%3E"), &other, b"");
     assert_eq!(refused.status, 403);
     assert!(
-        refused.body.contains("href=\"/search?q=%22%3E%3Cb%3E\"") && !refused.body.contains("<b>"),
+        refused.body.contains(&format!("href=\"{root}/search?q=%22%3E%3Cb%3E\""))
+            && !refused.body.contains("<b>"),
         "{refused:?}"
     );
     assert!(!refused.body.contains("<nav"), "nothing stored is shown: {refused:?}");
@@ -220,41 +397,44 @@ fn health_is_data_for_a_program_and_a_page_for_a_person() {
     let (page, api) = (client.get("/health").json(), client.get("/api/health").json());
     let names = |health: &serde_json::Value| health.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!((names(&page), &page["status"]), (names(&api), &api["status"]));
-    assert!(browse(&client, "/health", &let_in(&client)).body.contains("<h1>Health</h1>"));
+    assert!(let_in(&client).get("/health").body.contains("<h1>Health</h1>"));
 }
 
 #[test]
 fn the_cookie_outlives_the_daemon() {
     let background = memory();
     let client = start(&background);
-    let cookie = let_in(&client);
+    let Browser { root, cookie, .. } = let_in(&client);
     background.command(&["daemon", "stop"]).output().unwrap();
     let client = start(&background);
-    assert_eq!(browse(&client, "/", &cookie).status, 200);
+    assert_eq!(Browser { client: &client, root, cookie }.get("/").status, 200);
 }
 
 #[test]
 fn a_change_needs_the_secret_of_a_page() {
     let background = memory();
     let client = start(&background);
-    let cookie = let_in(&client);
-    let home = browse(&client, "/", &cookie).body;
+    let browser = let_in(&client);
+    let home = browser.get("/").body;
     let (_, rest) = home.split_once("name=\"remora-page\" content=\"").unwrap();
     let page = rest.split('"').next().unwrap();
     let body = r#"{"verdict": "useful"}"#;
     let judge = |more: &str| {
+        let Browser { cookie, .. } = &browser;
         let head = format!(
             "Host: 127.0.0.1:{0}\r\nOrigin: http://127.0.0.1:{0}\r\nSec-Fetch-Site: same-origin\r\n{cookie}{more}\
              Content-Type: application/json\r\nContent-Length: {1}\r\n",
             client.port,
             body.len()
         );
-        client.send("POST", "/api/observations/1/feedback", &head, body.as_bytes()).status
+        client
+            .send("POST", &format!("{}/api/observations/1/feedback", browser.root), &head, body.as_bytes())
+            .status
     };
     assert_eq!(judge(""), 403);
     assert_eq!(judge("X-Remora-Page: 0000\r\n"), 403);
     assert_eq!(judge(&format!("X-Remora-Page: {page}\r\n")), 200);
-    let judged = browse(&client, "/observations/1", &cookie).body;
+    let judged = browser.get("/observations/1").body;
     assert!(judged.contains("called useful"), "{judged}");
 }
 
@@ -277,9 +457,9 @@ fn a_tool_call_is_shown_with_its_subject_while_it_waits_and_after() {
         world.hook(&world.message("PostToolUse", &call));
     }
     let client = start(&background);
-    let cookie = let_in(&client);
+    let browser = let_in(&client);
     let shown = |path: &str| {
-        let page = browse(&client, path, &cookie).body;
+        let page = browser.get(path).body;
         for subject in ["carrier.invalid/tariff", "make tariff", "Gross or net?"] {
             assert!(page.contains(subject), "{path} lacks {subject}: {page}");
         }
@@ -304,7 +484,7 @@ fn stored_text_is_shown_and_never_executed() {
     world.text(&["save", hostile]);
     world.text(&["facts", "set", hostile, hostile]);
     let client = start(&background);
-    let cookie = let_in(&client);
+    let browser = let_in(&client);
     for path in [
         "/",
         "/search?q=alert",
@@ -314,7 +494,7 @@ fn stored_text_is_shown_and_never_executed() {
         "/memory",
         "/playground?prompt=The+cause+was+%3Cscript%3Ealert(1)",
     ] {
-        let answer = browse(&client, path, &cookie);
+        let answer = browser.get(path);
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         for sign in ["<script>alert", "<img src=x", "href=\"javascript", "\u{202e}", "\u{1b}"] {
             assert!(!answer.body.contains(sign), "{path} has {sign}: {}", answer.body);

@@ -1,7 +1,7 @@
 //! Errors as pages, for people who followed a link or typed an address.
 
 use askama::Template;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::look::{escape, line, title};
@@ -29,7 +29,7 @@ pub(in crate::http) async fn failure(
     visitor: Option<&Visitor>,
     status: StatusCode,
     message: &str,
-    address: &Uri,
+    address: &str,
 ) -> Response {
     let (name, hint) = words(status);
     let (is_other_site, hint) = (message == OTHER_SITE, title(hint, LONGEST).0);
@@ -46,7 +46,7 @@ pub(in crate::http) async fn failure(
         main.push_str(
             "A link on another site led here. If you want to see this page of Remora, go on: <a href=\"",
         );
-        escape(address.path_and_query().map_or("/", |address| address.as_str()), &mut main);
+        escape(address, &mut main);
         main.push_str("\">open it</a></p>");
     } else {
         main.extend([message.as_str(), "</p><p>", hint.as_str(), "</p>"]);

@@ -26,8 +26,9 @@ mod timeline;
 use std::sync::Arc;
 
 use askama::Template;
+use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequestParts, Request};
-use axum::http::header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -150,8 +151,39 @@ fn html(status: StatusCode, text: String, policy: &'static str) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
+}
+
+/// Attributes of the pages that have an address.
+const ADDRESSES: [&str; 5] = ["href", "src", "action", "data-load", "data-address"];
+
+/// Puts the visitor's root before every address of a page. Templates do not know it, so none can forget it.
+pub(super) async fn below(root: &str, response: Response) -> Response {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if root.is_empty() || !kind.is_some_and(|kind| kind.starts_with("text/html")) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else {
+        return ApiError::Internal("a page could not be read back".to_owned()).into_response();
+    };
+    parts.headers.remove(CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(placed(&String::from_utf8_lossy(&bytes), root)))
+}
+
+/// Only tags are changed: in texts, `<` is escaped.
+fn placed(page: &str, root: &str) -> String {
+    let mut out = String::with_capacity(page.len() + page.len() / 8);
+    for (number, piece) in page.split('<').enumerate() {
+        let end = if number == 0 { 0 } else { piece.find('>').unwrap_or(piece.len()) };
+        let (tag, text) = piece.split_at(end);
+        out.push_str(if number == 0 { "" } else { "<" });
+        out.push_str(&ADDRESSES.iter().fold(tag.to_owned(), |tag, name| {
+            tag.replace(&format!(" {name}=\"/"), &format!(" {name}=\"{root}/"))
+        }));
+        out.push_str(text);
+    }
+    out
 }
 
 /// Query parameters of a page. Those that cannot be read are an error of this interface, not of the framework.
@@ -181,3 +213,21 @@ impl<S: Send + Sync> FromRequestParts<S> for Number {
 
 /// Arguments of every page handler: the shared state and the visitor.
 type Seen = (axum::extract::State<Arc<Http>>, axum::Extension<Visitor>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_in_tags_are_placed_below_the_root_and_texts_stay() {
+        let page = "a href=\"/x <a class=\"t\" href=\"/\">b href=\"/x</a><form action=\"/search\"><input value=\"/home\">";
+        assert_eq!(
+            placed(page, "/0a"),
+            "a href=\"/x <a class=\"t\" href=\"/0a/\">b href=\"/x</a><form action=\"/0a/search\"><input value=\"/home\">"
+        );
+        assert_eq!(
+            placed("<a href=\"#main\">é</a><a href=\"https://a.example/\">", "/0a"),
+            "<a href=\"#main\">é</a><a href=\"https://a.example/\">"
+        );
+    }
+}

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use axum::http::header::{HeaderValue, LOCATION, SET_COOKIE};
+use axum::http::header::{HeaderValue, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use axum::{Extension, Json};
 use remora_core::time::Time;
+use remora_store::DataDir;
+use remora_sys::file::read_small;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::look::escape;
 use super::{html, wants_page};
 use crate::http::Http;
 use crate::http::error::ApiError;
@@ -83,12 +86,31 @@ async fn enter(
     if !http.links.follow(&code, now) {
         return if wants_page(&headers) { Ok(sign_in()) } else { Err(ApiError::Unauthorized) };
     }
-    let cookie =
-        visitor::cookie(http.guard.token(), now).map_err(|error| ApiError::Internal(error.to_string()))?;
-    let cookie = HeaderValue::from_str(&cookie).map_err(|error| ApiError::Internal(error.to_string()))?;
-    // Redirects only to our own pages.
-    let is_own = to.starts_with('/') && !to.starts_with("//") && !to.contains(['\\', '\r', '\n']);
-    let place =
-        HeaderValue::from_str(if is_own { &to } else { "/" }).unwrap_or(HeaderValue::from_static("/"));
-    Ok((StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, place)]).into_response())
+    let (token, dir) = (http.guard.token(), &http.shared.dir);
+    let (root, cookies) = visitor::sign_in(&headers, token, dir)
+        .map_err(|error| ApiError::Internal(format!("the browser cannot be remembered: {error}")))?;
+    forget_entrance(dir, &code);
+    // Leads only to our own pages.
+    let is_own =
+        to.starts_with('/') && !to.starts_with("//") && !to.contains(|c: char| c == '\\' || c.is_control());
+    let mut place = root.as_str().to_owned();
+    escape(if is_own { &to } else { "/" }, &mut place);
+    // Not a redirect: the browser would not send the new cookie there, because the link came from a file or a terminal.
+    let page = format!(
+        "<meta http-equiv=\"refresh\" content=\"0;url={place}\"><p>This browser is signed in. <a href=\"{place}\">Go on</a></p>"
+    );
+    let mut response = plain(StatusCode::OK, &page);
+    for cookie in cookies {
+        let cookie = HeaderValue::from_str(&cookie).map_err(|error| ApiError::Internal(error.to_string()))?;
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// Deletes the file that led the browser here.
+fn forget_entrance(dir: &DataDir, code: &str) {
+    let path = dir.entrance();
+    if read_small(&path).is_ok_and(|text| text.contains(code)) {
+        let _ = std::fs::remove_file(path);
+    }
 }

@@ -189,8 +189,8 @@ fn the_page_of_a_session_shows_every_observation_and_says_only_what_is_known() {
     source.db.execute(observation, rusqlite::params!["silent", "alone", None::<i64>]).unwrap();
     world.text(&["import", "claude-mem"]);
     let client = client::start(&background);
-    let cookie = pages::let_in(&client);
-    let page = |path: &str| pages::browse(&client, path, &cookie).body;
+    let browser = pages::let_in(&client);
+    let page = |path: &str| browser.get(path).body;
     let [first, second, other] = ["/sessions/1", "/sessions/1?turn=12", "/sessions/2"].map(page);
     for row in 0..numbers.len() {
         let title = format!(">Title {row}</a>");
