@@ -11,13 +11,16 @@ use remora_core::text::one_line;
 /// observations.
 const REQUEST: usize = 240;
 const COMPLETED: usize = 350;
-const LEARNED: usize = 300;
+const LEARNED: usize = 450;
 const INVESTIGATED: usize = 150;
 const NEXT_STEPS: usize = 450;
 const NOTES: usize = 150;
 const MOST_FILES: usize = 40;
 /// A turn that mentions this share of an open end's words has dealt with it.
 const DEALT_WITH: f64 = 0.6;
+/// Before the request, and before the last command, of an interrupted turn in a summary of the built-in observer.
+pub(crate) const WORKED_ON: &str = " while it worked on: ";
+pub(crate) const LAST_COMMAND: &str = " (last command: ";
 /// Marks a question of the agent in a summary of the built-in observer. The next turn is the answer.
 pub(crate) const OPEN_QUESTION: &str = "Open question: ";
 
@@ -101,7 +104,8 @@ fn open_ends(before: &str, turn: &Summary) -> String {
     let own: Vec<&str> = lines(&turn.next_steps).collect();
     let is_said_again = |end: &str| own.iter().any(|own| fingerprint(own) == fingerprint(end));
     let still: Vec<&str> = lines(before)
-        .filter(|end| !end.starts_with(OPEN_QUESTION) && !is_dealt_with(end, &done) && !is_said_again(end))
+        .filter(|end| !end.starts_with(OPEN_QUESTION) && !passes_now(end, &turn.notes))
+        .filter(|end| !is_dealt_with(subject_of(end), &done) && !is_said_again(end))
         .collect();
     let mut kept: Vec<&str> = Vec::new();
     let mut left = NEXT_STEPS;
@@ -113,6 +117,23 @@ fn open_ends(before: &str, turn: &Summary) -> String {
         }
     }
     kept.join("\n")
+}
+
+/// Whether a check that an open end names passes by now.
+fn passes_now(end: &str, notes: &str) -> bool {
+    let check = end.strip_prefix('`').and_then(|end| end.split_once("` ")).map(|(command, _)| command);
+    check.is_some_and(|command| {
+        notes.split_once(&format!("`{command}` ")).is_some_and(|(_, result)| {
+            result.starts_with("passes")
+                || result.split(". ").next().is_some_and(|result| result.contains(" passes "))
+        })
+    })
+}
+
+/// What an open end is about. Of an interrupted turn, that is its request.
+fn subject_of(end: &str) -> &str {
+    let asked = end.split_once(WORKED_ON).map_or(end, |(_, asked)| asked);
+    asked.split_once(LAST_COMMAND).map_or(asked, |(asked, _)| asked)
 }
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {
@@ -185,6 +206,24 @@ mod tests {
             session.request,
             "Please make the parser accept empty lines Later: now make the lexer keep comments"
         );
+    }
+
+    #[test]
+    fn what_a_later_turn_finished_is_no_longer_open() {
+        let open = "`npm test` still fails (1 failed): expected 3, received 4.\n\
+            The user stopped the agent while it worked on: add a cache to the client (last command: `npm test`).\n\
+            The importer was not run.";
+        let session = grow(None, turn("add a cache to the client", "", open));
+        let later = Summary {
+            notes: "`npm test` failed on the way and passes now (12 passed).".to_owned(),
+            ..turn("go on", "Added the cache to the client.", "")
+        };
+        assert_eq!(grow(Some(session.clone()), later).next_steps, "The importer was not run.");
+        let failing = Summary {
+            notes: "`npm test` still fails.".to_owned(),
+            ..turn("go on", "Wrote the changelog.", "")
+        };
+        assert_eq!(grow(Some(session), failing).next_steps.lines().count(), 3);
     }
 
     #[test]

@@ -39,7 +39,7 @@ fn marks<'a>(element: &'a str, start: &Event<'_>) -> &'a str {
         Event::Start(Tag::Strikethrough) => element.starts_with("~~"),
         _ => false,
     };
-    &element[..1 + usize::from(is_double)]
+    &element[..if is_double { 2 } else { 1 }]
 }
 
 /// Whether an element that Markdown reads as emphasis stands like a word or a phrase: apart from the text around it, and

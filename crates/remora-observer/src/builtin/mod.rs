@@ -3,6 +3,7 @@
 
 mod checks;
 mod commit;
+mod done;
 mod evidence;
 mod kind;
 mod shell;
@@ -89,7 +90,7 @@ impl<'a> Account<'a> {
         if !self.is_worth_keeping(&substance) {
             return None;
         }
-        let title = self.title()?;
+        let (title, _) = self.title()?;
         let substance = substance.without(&title);
         let narrative = self.narrative(&substance);
         let facts = self.facts(&substance);
@@ -121,15 +122,19 @@ impl<'a> Account<'a> {
         (knows && substance.length() >= EXPLAINS) || describes || !self.traps.is_empty()
     }
 
-    fn title(&self) -> Option<String> {
+    /// The title, and the sentence, commit or plan that it is made of, if any.
+    fn title(&self) -> Option<(String, Option<Source<'_>>)> {
         let commit = self.commits.first().map(|commit| Source::Commit(&commit.subject));
         let plan = plan_heading(&self.turn.prompt).or_else(|| self.document_heading()).map(Source::Plan);
         let said = self.closing.iter().chain(&self.aside).map(Source::Sentence);
         let chosen = title::choose(commit.into_iter().chain(plan).chain(said), self.kind);
-        chosen.or_else(|| self.title_of_traps()).or_else(|| self.title_of_request()).or_else(|| {
-            let files = names(&self.turn.files_modified());
-            (!files.is_empty()).then(|| title::limit(&format!("Changed {}", list(&files, 3))))
-        })
+        let made = || {
+            self.title_of_traps().or_else(|| self.title_of_request()).or_else(|| {
+                let files = names(&self.turn.files_modified());
+                (!files.is_empty()).then(|| title::limit(&format!("Changed {}", list(&files, 3))))
+            })
+        };
+        chosen.map(|(title, source)| (title, Some(source))).or_else(|| Some((made()?, None)))
     }
 
     /// The heading of a document, if only documents were written.

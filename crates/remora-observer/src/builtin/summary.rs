@@ -6,10 +6,12 @@ use remora_core::text::one_line;
 
 use super::Account;
 use super::checks::CheckResult;
+use super::done::{Proof, kept_files};
 use super::kind::is_given_up;
 use super::substance::worth;
 use super::text::{bounded, ended, list};
-use crate::session::OPEN_QUESTION;
+use super::title::Source;
+use crate::session::{LAST_COMMAND, OPEN_QUESTION, WORKED_ON};
 
 /// Length limits of the fields, in characters.
 const REQUEST: usize = 200;
@@ -29,17 +31,13 @@ impl Account<'_> {
         if turn.digest.is_none() && ((is_mute && is_idle && !self.is_unfinished()) || (is_idle && is_brief)) {
             return None;
         }
+        let (completed, learned) = self.outcome(observation);
         let summary = Summary {
             request: one_line(&turn.prompt, REQUEST),
             // The files read are listed below.
             investigated: String::new(),
-            // The text of an observation is not repeated here; its title stands for it.
-            learned: if observation.is_none() {
-                self.best(&[Role::Cause, Role::Caveat])
-            } else {
-                String::new()
-            },
-            completed: observation.map_or_else(|| self.completed(), |known| ended(&known.title)),
+            learned,
+            completed,
             next_steps: self.next_steps(),
             notes: self.notes(),
             files_read: turn.files_only_read(),
@@ -50,41 +48,49 @@ impl Account<'_> {
         (!is_empty).then_some(summary)
     }
 
-    /// The result: changes and decisions, otherwise the commits.
-    fn completed(&self) -> String {
-        let said = self.best(&[Role::Account, Role::Decision]);
-        let commits: Vec<String> = self.commits.iter().map(|commit| ended(&commit.subject)).collect();
-        match (said.is_empty(), commits.is_empty(), self.turn.changes.is_empty()) {
-            (false, _, _) => said,
-            (true, false, _) => bounded(&commits, FIELD),
-            (true, true, false) => format!("Changed {}.", list(&self.turn.files_modified(), 4)),
-            (true, true, true) => String::new(),
+    /// What was completed, and what was learned. The text of an observation is not repeated here: its title stands for
+    /// it.
+    fn outcome(&self, observation: Option<&Observation>) -> (String, String) {
+        let Some((title, source)) = observation.and_then(|_| self.title()) else {
+            let completed = self.completed(&best(self.done(), FIELD));
+            let digest = self.turn.digest.is_some() || self.closing.is_empty();
+            let found = self.closing.iter().filter(|sentence| !self.is_done(sentence));
+            let found =
+                found.chain(self.aside.iter().filter(|_| digest)).filter(|sentence| is_finding(sentence));
+            let room = if completed.is_empty() { 2 * FIELD } else { FIELD };
+            return (completed, best(found, room));
+        };
+        let title = ended(&title);
+        match source {
+            Some(Source::Commit(_)) => (title, String::new()),
+            Some(Source::Sentence(sentence)) if self.closing.contains(sentence) && self.is_done(sentence) => {
+                (title, String::new())
+            }
+            // A cut title leaves out what the sentence says.
+            Some(Source::Sentence(sentence)) if title.ends_with('…') => {
+                (self.completed(&best(self.done(), FIELD)), ended(&one_line(&sentence.text, 2 * FIELD)))
+            }
+            Some(Source::Sentence(_)) => (self.completed(&best(self.done(), FIELD)), title),
+            // A request is no result.
+            Some(Source::Plan(_)) | None => {
+                let found =
+                    self.closing.iter().filter(|sentence| !self.is_done(sentence) && is_finding(sentence));
+                (self.completed(&best(self.done(), FIELD)), best(found, FIELD))
+            }
         }
     }
 
-    /// The most valuable sentences with these roles, in order.
-    fn best(&self, roles: &[Role]) -> String {
-        let digest = self.turn.digest.is_some() || self.closing.is_empty();
-        let aside = self.aside.iter().filter(|_| digest);
-        let mut said: Vec<(usize, &Sentence)> = self
-            .closing
-            .iter()
-            .chain(aside)
-            .filter(|sentence| roles.contains(&sentence.role))
-            .enumerate()
-            .collect();
-        said.sort_by(|(_, one), (_, other)| worth(other).total_cmp(&worth(one)));
-        let mut left = FIELD;
-        said.retain(|(_, sentence)| {
-            let length = sentence.text.chars().count() + 1;
-            let fits = length <= left;
-            left -= if fits { length } else { 0 };
-            fits
-        });
-        said.sort_by_key(|(place, _)| *place);
-        said.iter().map(|(_, sentence)| ended(&sentence.text)).collect::<Vec<_>>().join(" ")
+    /// The result: what the agent says it did, otherwise the commits, otherwise the changed files.
+    fn completed(&self, said: &str) -> String {
+        let commits: Vec<String> = self.commits.iter().map(|commit| ended(&commit.subject)).collect();
+        let has_changed = matches!(self.proves(), Proof::Changed | Proof::Done);
+        match (said.is_empty(), commits.is_empty()) {
+            (false, _) => said.to_owned(),
+            (true, false) => bounded(&commits, FIELD),
+            (true, true) if has_changed => format!("Changed {}.", list(&kept_files(self.turn), 4)),
+            (true, true) => String::new(),
+        }
     }
-
     /// Open items: those the agent names, checks that still fail, and its unanswered question.
     fn next_steps(&self) -> String {
         let digest = self.aside.iter().filter(|_| self.turn.digest.is_some());
@@ -123,10 +129,10 @@ impl Account<'_> {
         let mut text = reason;
         let asked = one_line(&self.turn.prompt, 160);
         if !asked.is_empty() {
-            text = format!("{text} while it worked on: {asked}");
+            text = format!("{text}{WORKED_ON}{asked}");
         }
         if let Some(run) = self.turn.runs.last() {
-            text = format!("{text} (last command: `{}`)", one_line(&run.command, 80).replace('`', "'"));
+            text = format!("{text}{LAST_COMMAND}`{}`)", one_line(&run.command, 80).replace('`', "'"));
         }
         Some(ended(&text))
     }
@@ -139,6 +145,26 @@ impl Account<'_> {
         notes.extend(self.break_off());
         notes.join(" ")
     }
+}
+
+/// Whether a sentence tells what was found out, decided or described.
+fn is_finding(sentence: &Sentence) -> bool {
+    sentence.role.is_knowledge() || sentence.role == Role::Account
+}
+
+/// The most valuable of these sentences that fit, in order.
+fn best<'a>(sentences: impl Iterator<Item = &'a Sentence>, limit: usize) -> String {
+    let mut said: Vec<(usize, &Sentence)> = sentences.enumerate().collect();
+    said.sort_by(|(_, one), (_, other)| worth(other).total_cmp(&worth(one)));
+    let mut left = limit;
+    said.retain(|(_, sentence)| {
+        let length = sentence.text.chars().count() + 1;
+        let fits = length <= left;
+        left -= if fits { length } else { 0 };
+        fits
+    });
+    said.sort_by_key(|(place, _)| *place);
+    said.iter().map(|(_, sentence)| ended(&sentence.text)).collect::<Vec<_>>().join(" ")
 }
 
 /// As many whole steps as fit, one per line.

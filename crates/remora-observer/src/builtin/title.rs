@@ -75,8 +75,11 @@ pub(super) enum Source<'a> {
 
 /// The best title from these sources, which are in the order they were said. Something built is named after the
 /// change; something fixed or found out, after its cause.
-pub(super) fn choose<'a>(sources: impl Iterator<Item = Source<'a>>, kind: ObservationType) -> Option<String> {
-    let mut best: Option<(f64, String)> = None;
+pub(super) fn choose<'a>(
+    sources: impl Iterator<Item = Source<'a>>,
+    kind: ObservationType,
+) -> Option<(String, Source<'a>)> {
+    let mut best: Option<(f64, String, Source<'a>)> = None;
     let mut is_headline = true;
     for (place, source) in sources.enumerate() {
         let Some((mut worth, title)) = candidate(source, place) else { continue };
@@ -85,11 +88,11 @@ pub(super) fn choose<'a>(sources: impl Iterator<Item = Source<'a>>, kind: Observ
             worth += if is_one { headline(kind) } else { 0.0 };
             is_headline = false;
         }
-        if best.as_ref().is_none_or(|(most, _)| worth > *most) {
-            best = Some((worth, title));
+        if best.as_ref().is_none_or(|(most, ..)| worth > *most) {
+            best = Some((worth, title, source));
         }
     }
-    best.map(|(_, title)| title)
+    best.map(|(_, title, source)| (title, source))
 }
 
 /// Bonus for the first meaningful sentence of a message, which is usually its main point.
@@ -279,7 +282,7 @@ fn balanced(title: &str) -> String {
     let is_code = |at: usize| spans.iter().any(|span| span.contains(&at));
     let text = || title.char_indices().filter(|(at, _)| !is_code(*at));
     let count = |bracket: char| text().filter(|(_, c)| *c == bracket).count();
-    let open = text().filter(|(_, c)| *c == '(').last().filter(|_| count('(') > count(')'));
+    let open = text().rfind(|(_, c)| *c == '(').filter(|_| count('(') > count(')'));
     let end = open.map_or(title.len(), |(at, _)| at);
     let kept = title[..end].char_indices().filter(|(at, c)| *c != '`' || is_code(*at));
     kept.map(|(_, c)| c).collect::<String>().trim_end().to_owned()
@@ -416,11 +419,11 @@ mod tests {
         ] {
             let said = sentences(message);
             assert_eq!(
-                choose(said.iter().map(Source::Sentence), ObservationType::Bugfix).as_deref(),
-                Some(title)
+                choose(said.iter().map(Source::Sentence), ObservationType::Bugfix).map(|(title, _)| title),
+                Some(title.to_owned())
             );
         }
         let said = sentences("All tests pass and lint is clean. Those were already cleaned up.");
-        assert_eq!(choose(said.iter().map(Source::Sentence), ObservationType::Bugfix), None);
+        assert!(choose(said.iter().map(Source::Sentence), ObservationType::Bugfix).is_none());
     }
 }

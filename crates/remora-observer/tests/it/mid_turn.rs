@@ -11,7 +11,7 @@ use remora_core::ids::SessionId;
 use remora_core::settings::{Provider, Secret, Service, Settings};
 use remora_core::time::Time;
 use remora_observer::{Next, Observer, Task};
-use remora_store::{DataDir, HostProcess, Store};
+use remora_store::{DataDir, HostProcess, SavedBy, Store};
 use remora_sys::process::Identity;
 use serde_json::{Value, json};
 
@@ -400,7 +400,7 @@ fn a_verdict_on_what_silence_made_of_a_turn_stays_with_its_id() {
     assert!(matches!(next, Next::Settled(_)), "the agent thinks, and no tool runs: {next:?}");
     let before = world.store.session_observations(SESSION).unwrap();
     assert_eq!(before.len(), 1);
-    world.store.judge(before[0].id, Verdict::Pin, false, at("2026-03-10T09:05:11Z")).unwrap();
+    world.store.judge(before[0].id, Verdict::Pin, false, SavedBy::Person, at("2026-03-10T09:05:11Z")).unwrap();
     its_end(&mut world, FIXED);
     world.settle();
     let after = world.store.session_observations(SESSION).unwrap();
