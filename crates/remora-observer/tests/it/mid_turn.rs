@@ -400,7 +400,10 @@ fn a_verdict_on_what_silence_made_of_a_turn_stays_with_its_id() {
     assert!(matches!(next, Next::Settled(_)), "the agent thinks, and no tool runs: {next:?}");
     let before = world.store.session_observations(SESSION).unwrap();
     assert_eq!(before.len(), 1);
-    world.store.judge(before[0].id, Verdict::Pin, false, SavedBy::Person, at("2026-03-10T09:05:11Z")).unwrap();
+    world
+        .store
+        .judge(before[0].id, Verdict::Pin, false, SavedBy::Person, at("2026-03-10T09:05:11Z"))
+        .unwrap();
     its_end(&mut world, FIXED);
     world.settle();
     let after = world.store.session_observations(SESSION).unwrap();
