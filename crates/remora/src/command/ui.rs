@@ -52,8 +52,6 @@ pub(crate) fn run(app: &App, arguments: &Ui) -> Result<()> {
     if let Some(browser) = &arguments.revoke {
         return revoke(app, browser);
     }
-    // A browser that is signed in speaks as a person.
-    app.caller_of_any_memory()?.refuse_agent("sign a browser in to the pages", "remora ui")?;
     let to = arguments.id.as_deref().map(|id| page_of(app, id)).transpose()?.unwrap_or_default();
     if presence::find(&app.dir)?.is_none() {
         app.dir.create()?;
