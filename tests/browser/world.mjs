@@ -20,6 +20,9 @@ export class World {
     this.data = path.join(this.home, "data");
     this.project = this.directory(name);
     this.env = { PATH: process.env.PATH, HOME: this.home, REMORA_DATA_DIR: this.data, REMORA_DAEMON_PORT: "0" };
+    // This process is the host of its sessions, and also the person who looks at several projects.
+    fs.mkdirSync(this.data, { recursive: true, mode: 0o700 });
+    fs.writeFileSync(path.join(this.data, "config.toml"), '[mcp]\nprojects = ["all"]\n', { mode: 0o600 });
     // An agent with hooks, so that the doctor finds nothing.
     this.directory(".claude");
     execFileSync(process.env.REMORA, ["install", "--yes"], { env: this.env, cwd: this.project, stdio: "ignore" });

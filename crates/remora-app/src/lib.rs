@@ -54,7 +54,7 @@ pub mod story;
 pub mod timeline;
 pub mod why;
 
-pub use caller::{Ancestors, Caller, Reach};
+pub use caller::{Ancestors, Caller, REACH_HINT, Reach};
 pub use error::AppError;
 pub use scope::{
     Whose, is_relative_path, latest_session, project, project_named, project_or_none, scope, session,

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use remora_app::context_files::{Followed, following};
-use remora_app::{AppError, Caller, Whose};
+use remora_app::{AppError, Caller, REACH_HINT, Reach, Whose};
 use remora_client::{poke, presence};
 use remora_core::settings::{Problem, Settings};
 use remora_core::time::Time;
@@ -127,6 +127,14 @@ pub(crate) fn whose(project: Option<&str>, all: bool) -> Result<Whose> {
         Some(name) => Whose::Project(name.to_owned()),
         None => Whose::Directory(std::env::current_dir()?),
     })
+}
+
+/// All projects or, for an agent, its own.
+pub(crate) fn all_within(reach: &Reach, store: &Store) -> Result<Whose> {
+    if reach.is_limited() {
+        output::talk(&format!("Limited to this project: {REACH_HINT}."));
+    }
+    Ok(reach.widest(store, whose(None, false)?)?)
 }
 
 /// The result for a directory. In a directory without memory, as in every new project, this prints the next

@@ -10,7 +10,7 @@ use remora_store::Store;
 use remora_sys::file::private_file;
 use serde_json::json;
 
-use crate::app::App;
+use crate::app::{self, App};
 use crate::error::{CliError, Result};
 use crate::output::{self, count, talk};
 
@@ -53,7 +53,7 @@ pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
     let reach = app.caller(&store)?.reach;
     let whose = match &arguments.project {
         Some(name) => reach.whose(&store, Whose::Project(name.clone()))?,
-        None => reach.whose(&store, Whose::All)?,
+        None => app::all_within(&reach, &store)?,
     };
     let format = match arguments.format {
         Form::Jsonl => Format::Lines,

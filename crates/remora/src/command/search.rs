@@ -126,8 +126,12 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
 
 /// Converts the arguments to a search request.
 fn request(store: &Store, reach: &Reach, arguments: &Search) -> Result<SearchRequest> {
+    let whose = match app::whose(arguments.project.as_deref(), arguments.all)? {
+        Whose::All => app::all_within(reach, store)?,
+        whose => reach.whose(store, whose)?,
+    };
     Ok(SearchRequest {
-        whose: reach.whose(store, app::whose(arguments.project.as_deref(), arguments.all)?)?,
+        whose,
         text: arguments.query.join(" "),
         types: arguments.types.clone(),
         kinds: arguments.kinds.clone(),

@@ -296,7 +296,6 @@ fn an_agents_command_reaches_only_the_project_of_its_session() {
         &["forget", "--dry-run", "--session", "foreign"],
         &["forget", "--dry-run", "--all", "harbour"],
         &["forget", "--dry-run", "--project", "other", "harbour"],
-        &["search", "--all", "harbour"],
         &["search", "--project", "other", "harbour"],
         &["search", "--session", "foreign", "harbour"],
         &["search", "--session", "1", "harbour"],
@@ -307,7 +306,6 @@ fn an_agents_command_reaches_only_the_project_of_its_session() {
         &["facts", "--project", "other"],
         &["why", "--session", "foreign"],
         &["why", "--project", "other"],
-        &["export"],
         &["export", "--project", "other"],
         &["save", "--project", "other", "x"],
     ] {
@@ -325,6 +323,13 @@ fn an_agents_command_reaches_only_the_project_of_its_session() {
             output.status.success() && !text.contains("other") && !text.contains("foreign"),
             "{command:?}: {text}"
         );
+    }
+    // All projects are its own.
+    for command in [&["search", "--all", "rounded"][..], &["export"]] {
+        let output = world.remora(command);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("rounded"), "{command:?}: {output:?}");
+        assert!(!text.contains("contract") && said(&output).contains(SETTING), "{command:?}: {output:?}");
     }
     foreign_hook(
         &world,

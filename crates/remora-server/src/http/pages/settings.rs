@@ -33,7 +33,7 @@ const SECTIONS: &[(&str, &str, &str)] = &[
     ("claude_cli", "Claude CLI", "The program that `observer.provider` claude-cli runs."),
     ("capture", "Capture", "What is captured, and what never is."),
     ("context", "Start of a session", "What a new session gets."),
-    ("mcp", "Agents", "What an agent may reach with its tools and commands."),
+    ("mcp", "Limits of agents", "What an agent may reach with its tools and commands."),
     ("memory", "Memory", "What is injected with prompts, before files, and from your notes."),
     ("search", "Search", "How memory is found."),
     ("daemon", "Daemon", "The process in the background."),
