@@ -195,12 +195,14 @@ impl Choice {
 }
 
 impl Passage {
-    /// Whether to inject it in place of another passage that says the same: because that one breaks off before its end,
-    /// as a title does before "because", or because both are whole and this one is in the observation.
+    /// Whether to inject it in place of another passage, because it says all of that one and goes on where that one
+    /// breaks off, as a title does before "because"; or because it is as long, and in the observation.
     fn replaces(&self, same: &Self) -> bool {
         let is_in_observation = |passage: &Self| passage.record.kind == RecordKind::Observation;
-        let is_whole = same.has_end_of(self);
-        self.has_end_of(same) && (!is_whole || (is_in_observation(self) && !is_in_observation(same)))
+        let goes_on = !same.has_end_of(self);
+        share(&same.pairs, &self.pairs) > SAME
+            && self.has_end_of(same)
+            && (goes_on || (is_in_observation(self) && !is_in_observation(same)))
     }
 
     fn has_end_of(&self, other: &Self) -> bool {
@@ -386,10 +388,14 @@ fn says_the_same(one: &Passage, other: &Passage) -> bool {
 }
 
 /// The share of word pairs that two texts have in common, relative to the shorter one.
-#[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
 fn overlap(one: &[u64], other: &[u64]) -> f64 {
-    let smaller = one.len().min(other.len()).max(1);
-    one.iter().filter(|pair| other.binary_search(pair).is_ok()).count() as f64 / smaller as f64
+    if one.len() <= other.len() { share(one, other) } else { share(other, one) }
+}
+
+/// The share of the word pairs of `one` that are in the other text, too.
+#[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
+fn share(one: &[u64], other: &[u64]) -> f64 {
+    one.iter().filter(|pair| other.binary_search(pair).is_ok()).count() as f64 / one.len().max(1) as f64
 }
 
 /// Whether a passage repeats a title.

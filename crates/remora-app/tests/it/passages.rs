@@ -246,6 +246,30 @@ fn a_sentence_that_introduces_a_list_comes_with_the_list() {
 }
 
 #[test]
+fn the_last_item_of_a_list_does_not_replace_the_list() {
+    let said = "Two things were wrong with the invoices of the agency:\n\n\
+        - the VAT was rounded on each line. It must be rounded once.\n\
+        - the due date used the server's time zone. Customers in Lisbon got a day less.";
+    // What the built-in observer makes of it: the title ends before the colon.
+    let narrative = "The VAT was rounded on each line. It must be rounded once. The due date used the server's time zone. \
+        Customers in Lisbon got a day less.";
+    let title = "Two things were wrong with the invoices of the agency";
+    let memory = Memory {
+        provider: "test".into(),
+        observations: vec![observation(title, narrative)],
+        ..Memory::default()
+    };
+    let mut world = World::new();
+    world.turn(PROJECT, "look at the invoices", said, &memory, Time(1_750_000_000_000));
+    world.index();
+    let text = injected(&mut world, "what was wrong with the invoices of the agency?").unwrap();
+    let list =
+        format!("{title}: the VAT was rounded on each line. It must be rounded once. the due date used");
+    assert!(text.contains(&list), "{text}");
+    assert_eq!(text.matches("Customers in Lisbon").count(), 1, "{text}");
+}
+
+#[test]
 fn a_long_sentence_is_injected_to_its_end() {
     let middle = "of which the harbour master keeps a list in the office on the mole, ".repeat(6);
     let said = format!(
