@@ -144,8 +144,8 @@ pub fn one_line(text: &str, limit: usize) -> String {
 
 /// The words of a text, as far as `limit` characters may reach. A code span on one line is part of a word.
 fn words(text: &str, limit: usize) -> impl Iterator<Item = &str> {
-    const LONGEST_CHARACTER: usize = 4;
-    let beginning = prefix(text, LONGEST_CHARACTER.saturating_mul(limit));
+    const MAX_CHAR_BYTES: usize = 4;
+    let beginning = prefix(text, MAX_CHAR_BYTES.saturating_mul(limit));
     let is_inline = |code: &str| !code.starts_with("```") && !code.contains(char::is_control);
     let spans = code_spans(beginning).filter(move |span| is_inline(&text[span.clone()]));
     let mut spans = spans.peekable();

@@ -23,7 +23,7 @@ const MOST_READ: u64 = 4 << 20;
 /// import.
 const MOST_READ_OF_PAST: u64 = 16 << 20;
 /// Bytes read to see whether a transcript ends in a call. Parallel calls return within fewer.
-const MOST_READ_OF_END: u64 = 512 << 10;
+const MAX_END_BYTES: u64 = 512 << 10;
 /// Length limits in bytes (head, tail): one text, a digest, and a command that never returned.
 const TEXT: (usize, usize) = (8 << 10, 4 << 10);
 const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
@@ -92,7 +92,7 @@ impl Transcripts {
     pub(crate) fn awaits_answer(&self, dir: &DataDir, transcript: &Transcript) -> bool {
         let host = transcript.host;
         let lines =
-            self.gate(dir, transcript).and_then(|_| read_lines(&transcript.path, 0, MOST_READ_OF_END).ok());
+            self.gate(dir, transcript).and_then(|_| read_lines(&transcript.path, 0, MAX_END_BYTES).ok());
         let Some(lines) = lines else { return false };
         let mut open: Vec<String> = Vec::new();
         for document in lines.bytes.split_inclusive(|byte| *byte == b'\n').filter_map(document) {

@@ -5,6 +5,7 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use serde::Serialize;
 
+use crate::import::past::PAST;
 use crate::rows::{SESSION, SessionRow, read_session};
 use crate::{HostProcess, Store, StoreError};
 
@@ -116,10 +117,14 @@ impl Store {
         Ok(self.db.query_row(sql, [session.0], |row| row.get(0))?)
     }
 
-    /// The start of the first session.
-    pub fn first_session_at(&self) -> Result<Option<Time>, StoreError> {
-        let first: Option<i64> =
-            self.db.query_row("SELECT min(started_at) FROM sessions", [], |row| row.get(0))?;
+    /// The start of the first session that was captured here, and not imported.
+    pub fn first_captured_at(&self) -> Result<Option<Time>, StoreError> {
+        let sql = format!(
+            "SELECT min(started_at) FROM sessions AS s
+             WHERE ifnull(memory_session_id, '') NOT LIKE '{PAST}%'
+             AND EXISTS (SELECT 1 FROM event_traces AS t WHERE t.session_id = s.id)"
+        );
+        let first: Option<i64> = self.db.query_row(&sql, [], |row| row.get(0))?;
         Ok(first.map(Time))
     }
 

@@ -9,7 +9,7 @@ use crate::{Enqueued, EventRecord, Store, StoreError, schema, store};
 
 /// Prefix in `memory_session_id` of an imported session, followed by the number of its last turn. No provider uses
 /// it. The first answer about a later turn replaces it.
-const PAST: &str = "import:";
+pub(crate) const PAST: &str = "import:";
 
 /// The number of the last imported turn, from a session's `memory_session_id`.
 pub(crate) fn last_turn(memory_session: &str) -> Option<i64> {

@@ -279,3 +279,24 @@ fn a_recorded_claude_code_transcript_is_imported_as_hooks_would_have_reported_it
     assert!(!shown.contains("search"), "a call of our own tool is not an event: {shown}");
     assert_eq!(hit["type"], "bugfix", "{hit}");
 }
+
+#[test]
+fn imported_sessions_of_long_ago_do_not_make_the_missing_backup_old() {
+    let world = World::new();
+    gate(Transcript::new(&world, "s1")).write();
+    world.json(&["import", "transcripts"]);
+    let lines = world.path("lines.jsonl");
+    let message = json!({"kind": "message", "session": "chat", "text": "When?", "answer": "At 9.", "date": "2025-01-02"});
+    fs::write(&lines, message.to_string()).unwrap();
+    // The import makes a backup of what is there.
+    world.json(&["import", lines.to_str().unwrap()]);
+    fs::remove_dir_all(world.data().join("backups")).unwrap();
+    let backups = || {
+        let report: Value = serde_json::from_slice(&world.remora(&["doctor", "--json"]).stdout).unwrap();
+        let checks = report["checks"].as_array().unwrap().clone();
+        checks.into_iter().find(|check| check["check"] == "backups").unwrap()["state"].clone()
+    };
+    assert_eq!(backups(), "ok", "nothing was captured yet");
+    world.hook(&world.prompt("p1", "Why does the login fail?"));
+    assert_eq!(backups(), "ok", "captured today");
+}
