@@ -13,7 +13,7 @@ use remora_store::{FoundProject, HostProcess, SavedBy, Selection, SessionRow, St
 use remora_sys::process::Identity;
 
 use crate::records::record_id;
-use crate::{AppError, Whose, project_or_none};
+use crate::{AppError, ProjectSelector, project_or_global};
 
 /// The value of `mcp.projects` that means every project.
 const ALL: &str = "all";
@@ -85,14 +85,14 @@ impl Reach {
     /// known, `home`: the directory it was started for, or the project in its address.
     pub fn of_server(
         store: &Store,
-        home: Option<&Whose>,
+        home: Option<&ProjectSelector>,
         ancestors: &Ancestors,
         settings: &Settings,
     ) -> Result<Self, AppError> {
         let own = match (store.projects_of_host(&ancestors.0)?, home) {
             (Some(own), _) => own,
-            (None, None | Some(Whose::All)) => vec![ProjectId::NONE],
-            (None, Some(home)) => match project_or_none(store, home) {
+            (None, None | Some(ProjectSelector::All)) => vec![ProjectId::NONE],
+            (None, Some(home)) => match project_or_global(store, home) {
                 Ok(project) => vec![project],
                 Err(AppError::UnknownProject(_) | AppError::AmbiguousProject { .. }) => vec![ProjectId::NONE],
                 Err(error) => return Err(error),
@@ -128,39 +128,39 @@ impl Reach {
 
     /// Checks that a request names a project within reach. A directory stands for the caller's own project if its own is out
     /// of reach, so that `cd` leads nowhere else.
-    pub fn whose(&self, store: &Store, whose: Whose) -> Result<Whose, AppError> {
-        let Self::Only(projects) = self else { return Ok(whose) };
-        match &whose {
-            Whose::All => {
+    pub fn scope_of(&self, store: &Store, selector: ProjectSelector) -> Result<ProjectSelector, AppError> {
+        let Self::Only(projects) = self else { return Ok(selector) };
+        match &selector {
+            ProjectSelector::All => {
                 Err(AppError::OutOfReach("all projects are more than an agent may reach".to_owned()))
             }
-            Whose::Project(name) => match store.find_project(name)? {
-                FoundProject::One(project) if projects.contains(&project.id) => Ok(whose),
+            ProjectSelector::Project(name) => match store.find_project(name)? {
+                FoundProject::One(project) if projects.contains(&project.id) => Ok(selector),
                 _ => Err(AppError::OutOfReach(AppError::UnknownProject(name.clone()).to_string())),
             },
-            Whose::Directory(_) => match projects.first() {
-                Some(_) if projects.contains(&project_or_none(store, &whose)?) => Ok(whose),
-                Some(own) if *own != ProjectId::NONE => Ok(Whose::Project(own.to_string())),
-                _ => Ok(whose),
+            ProjectSelector::Directory(_) => match projects.first() {
+                Some(_) if projects.contains(&project_or_global(store, &selector)?) => Ok(selector),
+                Some(own) if *own != ProjectId::NONE => Ok(ProjectSelector::Project(own.to_string())),
+                _ => Ok(selector),
             },
         }
     }
 
     /// The project that a caller works in, which is `home` if that is within reach.
-    pub fn own(&self, store: &Store, home: Whose) -> Result<Whose, AppError> {
-        match (self.whose(store, home), self) {
+    pub fn own(&self, store: &Store, home: ProjectSelector) -> Result<ProjectSelector, AppError> {
+        match (self.scope_of(store, home), self) {
             (Err(AppError::OutOfReach(_)), Self::Only(projects))
                 if projects.first().is_some_and(|own| *own != ProjectId::NONE) =>
             {
-                Ok(Whose::Project(projects[0].to_string()))
+                Ok(ProjectSelector::Project(projects[0].to_string()))
             }
-            (whose, _) => whose,
+            (selector, _) => selector,
         }
     }
 
     /// All projects or, for a caller with limits, its own.
-    pub fn widest(&self, store: &Store, here: Whose) -> Result<Whose, AppError> {
-        if self.is_limited() { self.whose(store, here) } else { Ok(Whose::All) }
+    pub fn widest(&self, store: &Store, here: ProjectSelector) -> Result<ProjectSelector, AppError> {
+        if self.is_limited() { self.scope_of(store, here) } else { Ok(ProjectSelector::All) }
     }
 
     /// Checks that an id, of a record or a session, is within reach. One of another project fails like one that does not

@@ -10,7 +10,7 @@ use remora_core::time::Time;
 use remora_store::context_files::{FilesAt, Forms, MemoryMark};
 use remora_store::{Store, StoreError, locate, log, worktree};
 
-use crate::{AppError, Whose, project_named};
+use crate::{AppError, ProjectSelector, project_named};
 
 /// Why a directory cannot have context files, or has none.
 #[derive(Debug, thiserror::Error)]
@@ -43,11 +43,11 @@ pub struct Kept {
 /// Writes memory into files of a working tree and keeps it up to date there.
 pub fn enable(
     store: &mut Store,
-    whose: &Whose,
+    selector: &ProjectSelector,
     forms: Forms,
     now: Time,
 ) -> Result<Report, ContextFilesError> {
-    let root = root(store, whose)?;
+    let root = root(store, selector)?;
     remora_context_files::check_root(&root)
         .map_err(|reason| ContextFilesError::BadRoot { root: root.clone(), reason })?;
     let text = root.to_str().ok_or_else(|| ContextFilesError::NotUtf8(root.clone()))?;
@@ -59,8 +59,12 @@ pub fn enable(
 }
 
 /// Removes the sections. The second part says whether other forms remain.
-pub fn disable(store: &mut Store, whose: &Whose, forms: Forms) -> Result<(Report, bool), ContextFilesError> {
-    let (project, root) = enabled(store, whose)?;
+pub fn disable(
+    store: &mut Store,
+    selector: &ProjectSelector,
+    forms: Forms,
+) -> Result<(Report, bool), ContextFilesError> {
+    let (project, root) = enabled(store, selector)?;
     let root = root.to_string_lossy();
     let report = remora_context_files::disable(store, project, &root, forms)?;
     let stays = store.context_files(project)?.iter().any(|at| at.root == root);
@@ -89,8 +93,8 @@ pub fn disable_everywhere(store: &mut Store) -> Result<Vec<PathBuf>, StoreError>
     Ok(left)
 }
 
-pub fn list(store: &Store, whose: &Whose) -> Result<Kept, ContextFilesError> {
-    let root = root(store, whose)?;
+pub fn list(store: &Store, selector: &ProjectSelector) -> Result<Kept, ContextFilesError> {
+    let root = root(store, selector)?;
     let files = match known(store, &root)? {
         Some(project) => store.context_files(project)?,
         None => Vec::new(),
@@ -99,8 +103,8 @@ pub fn list(store: &Store, whose: &Whose) -> Result<Kept, ContextFilesError> {
 }
 
 /// Updates the files of one project now.
-pub fn refresh(store: &mut Store, whose: &Whose) -> Result<Vec<Report>, ContextFilesError> {
-    let (project, root) = enabled(store, whose)?;
+pub fn refresh(store: &mut Store, selector: &ProjectSelector) -> Result<Vec<Report>, ContextFilesError> {
+    let (project, root) = enabled(store, selector)?;
     if store.context_files(project)?.iter().any(|at| Path::new(&at.root) == root) {
         return Ok(remora_context_files::refresh(store, project)?);
     }
@@ -111,7 +115,7 @@ pub fn refresh(store: &mut Store, whose: &Whose) -> Result<Vec<Report>, ContextF
 
 /// Problems while files were updated. They do not fail the request that caused the update.
 #[derive(Debug, Default)]
-pub struct Followed {
+pub struct RefreshReport {
     pub problems: Vec<String>,
     pub error: Option<StoreError>,
 }
@@ -128,24 +132,24 @@ pub fn marks(store: &Store) -> Result<Marks, StoreError> {
 
 /// Runs a use case that may change memory, and then updates the context files of every project whose memory it changed.
 /// The daemon does the second part later, on a thread of its own.
-pub fn following<T>(store: &mut Store, work: impl FnOnce(&mut Store) -> T) -> (T, Followed) {
+pub fn with_file_refresh<T>(store: &mut Store, work: impl FnOnce(&mut Store) -> T) -> (T, RefreshReport) {
     let before = marks(store);
     let done = work(store);
-    let followed = match before {
-        Ok(before) => follow(store, &before),
-        Err(error) => Followed { problems: Vec::new(), error: Some(error) },
+    let refreshed = match before {
+        Ok(before) => refresh_changed(store, &before),
+        Err(error) => RefreshReport { problems: Vec::new(), error: Some(error) },
     };
-    (done, followed)
+    (done, refreshed)
 }
 
 /// Updates the context files of projects whose memory has changed since.
-pub fn follow(store: &mut Store, since: &Marks) -> Followed {
+pub fn refresh_changed(store: &mut Store, since: &Marks) -> RefreshReport {
     let mut problems = Vec::new();
-    let error = try_follow(store, since, &mut problems).err();
-    Followed { problems, error }
+    let error = try_refresh(store, since, &mut problems).err();
+    RefreshReport { problems, error }
 }
 
-fn try_follow(store: &mut Store, since: &Marks, problems: &mut Vec<String>) -> Result<(), StoreError> {
+fn try_refresh(store: &mut Store, since: &Marks, problems: &mut Vec<String>) -> Result<(), StoreError> {
     for (project, earlier) in store.all_context_files()? {
         if since.0.get(&project) == Some(&store.memory_mark(project)?) {
             continue;
@@ -160,11 +164,11 @@ fn try_follow(store: &mut Store, since: &Marks, problems: &mut Vec<String>) -> R
 }
 
 /// The root of the context files: the working tree of a directory, or the root of a named project.
-fn root(store: &Store, whose: &Whose) -> Result<PathBuf, ContextFilesError> {
-    let directory = match whose {
-        Whose::All => return Err(AppError::NeedsOneProject.into()),
-        Whose::Directory(directory) => directory.clone(),
-        Whose::Project(name) => match project_named(store, name) {
+fn root(store: &Store, selector: &ProjectSelector) -> Result<PathBuf, ContextFilesError> {
+    let directory = match selector {
+        ProjectSelector::All => return Err(AppError::NeedsOneProject.into()),
+        ProjectSelector::Directory(directory) => directory.clone(),
+        ProjectSelector::Project(name) => match project_named(store, name) {
             Ok(project) if project.name == *name || project.id.to_string() == *name => {
                 PathBuf::from(project.root)
             }
@@ -183,8 +187,8 @@ fn known(store: &Store, root: &Path) -> Result<Option<ProjectId>, StoreError> {
 }
 
 /// The project and root of a place that has context files.
-fn enabled(store: &Store, whose: &Whose) -> Result<(ProjectId, PathBuf), ContextFilesError> {
-    let root = root(store, whose)?;
+fn enabled(store: &Store, selector: &ProjectSelector) -> Result<(ProjectId, PathBuf), ContextFilesError> {
+    let root = root(store, selector)?;
     if let Some(project) = known(store, &root)? {
         let all = store.context_files(project)?;
         // A directory that no longer exists may have been moved here.

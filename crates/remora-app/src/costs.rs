@@ -8,14 +8,14 @@ use remora_store::retrievals::{Injected, Moment};
 use remora_store::{Backlog, Spent, Store, Usage};
 use serde::Serialize;
 
-use crate::{AppError, Whose, project};
+use crate::{AppError, ProjectSelector, project};
 
 /// Longest period, in days.
-pub const MOST_DAYS: u16 = 365;
+pub const MAX_DAYS: u16 = 365;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostsRequest {
-    pub whose: Whose,
+    pub selector: ProjectSelector,
     /// Number of days up to today, at least one.
     pub days: u16,
 }
@@ -143,15 +143,15 @@ pub fn costs(
     settings: &Settings,
     now: Time,
 ) -> Result<Costs, AppError> {
-    let only = match &request.whose {
-        Whose::All => None,
+    let only = match &request.selector {
+        ProjectSelector::All => None,
         one => Some(project(store, one)?),
     };
     let mut days: Vec<Day> = Vec::new();
     let (mut providers, mut models, mut projects) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut total = Sum::default();
     let mut until = now.end_of_day();
-    for _ in 0..request.days.clamp(1, MOST_DAYS) {
+    for _ in 0..request.days.clamp(1, MAX_DAYS) {
         let start = Time(until.0 - 1).start_of_day();
         let mut spent = Sum::default();
         for usage in store.usage(start, until, only)? {

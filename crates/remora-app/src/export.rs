@@ -7,7 +7,7 @@ use remora_core::settings;
 use remora_core::time::Time;
 use remora_store::{DataDir, Store, StoreError};
 
-use crate::{AppError, Whose, backup, project};
+use crate::{AppError, ProjectSelector, backup, project};
 
 /// Output format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,9 +41,14 @@ impl From<serde_json::Error> for ExportError {
 
 /// Writes the memory of all projects or of one, and returns the number of records. Facts that hold everywhere belong to
 /// no project.
-pub fn write(store: &Store, whose: &Whose, format: Format, out: &mut dyn Write) -> Result<u64, ExportError> {
-    let project = match whose {
-        Whose::All => None,
+pub fn write(
+    store: &Store,
+    selector: &ProjectSelector,
+    format: Format,
+    out: &mut dyn Write,
+) -> Result<u64, ExportError> {
+    let project = match selector {
+        ProjectSelector::All => None,
         one => Some(project(store, one)?),
     };
     let (mut count, mut lines) = (0, Vec::new());

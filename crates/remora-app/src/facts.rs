@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::record_id;
-use crate::{AppError, Whose, project};
+use crate::{AppError, ProjectSelector, project};
 
 /// Longer keys and values are refused, in bytes. Such a text belongs in `remora save`.
-const LONGEST_KEY: usize = 200;
-const LONGEST_VALUE: usize = 4000;
+const MAX_KEY_LEN: usize = 200;
+const MAX_VALUE_LEN: usize = 4000;
 /// Trust in a fact that was set explicitly. A person's is certain; a program's ranks above an extracted one.
 const TRUST_OF_PERSON: f64 = 1.0;
 const TRUST_OF_PROGRAM: f64 = 0.7;
@@ -34,7 +34,7 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetRequest {
     /// `All` sets a fact for every project.
-    pub whose: Whose,
+    pub selector: ProjectSelector,
     pub key: String,
     pub value: String,
     /// `None` keeps the kind of a fact that changes. A new one is a plain fact.
@@ -54,8 +54,8 @@ pub struct Set {
 
 /// Current facts: those of a project with those that hold everywhere, or with `All` only the latter. In a directory
 /// without memory, only the latter hold, too; without any, the directory is an error.
-pub fn list(store: &Store, whose: &Whose) -> Result<Vec<Entry>, AppError> {
-    let (of, unknown) = match scope(store, whose) {
+pub fn list(store: &Store, selector: &ProjectSelector) -> Result<Vec<Entry>, AppError> {
+    let (of, unknown) = match scope(store, selector) {
         Ok(None) => (FactsOf::Everywhere, None),
         Ok(Some(project)) => (FactsOf::Project(project), None),
         Err(unknown @ AppError::UnknownDirectory(_)) => (FactsOf::Everywhere, Some(unknown)),
@@ -74,8 +74,8 @@ pub fn list_all(store: &Store) -> Result<Vec<Entry>, AppError> {
 }
 
 /// Every statement about a key, latest first.
-pub fn history(store: &Store, whose: &Whose, key: &str) -> Result<Vec<Entry>, AppError> {
-    let rows = store.fact_history(scope(store, whose)?, &key.into())?;
+pub fn history(store: &Store, selector: &ProjectSelector, key: &str) -> Result<Vec<Entry>, AppError> {
+    let rows = store.fact_history(scope(store, selector)?, &key.into())?;
     if rows.is_empty() {
         return Err(AppError::UnknownFact(key.to_owned()));
     }
@@ -93,14 +93,14 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
         let is_private = !request.key.trim().is_empty() && !request.value.trim().is_empty();
         return Err(if is_private { AppError::AllPrivate } else { AppError::EmptyFact });
     }
-    if key.len() > LONGEST_KEY || value.len() > LONGEST_VALUE {
+    if key.len() > MAX_KEY_LEN || value.len() > MAX_VALUE_LEN {
         return Err(AppError::FactTooLong);
     }
-    let project = match &request.whose {
-        Whose::All => None,
+    let project = match &request.selector {
+        ProjectSelector::All => None,
         // The directory may be new. Its project then starts with this fact.
-        Whose::Directory(directory) => Some(store.adopt_project(&locate(directory), now)?),
-        named @ Whose::Project(_) => Some(project(store, named)?),
+        ProjectSelector::Directory(directory) => Some(store.adopt_project(&locate(directory), now)?),
+        named @ ProjectSelector::Project(_) => Some(project(store, named)?),
     };
     let (source, trust) = match request.by {
         SavedBy::Person => (FactSource::User, TRUST_OF_PERSON),
@@ -123,7 +123,7 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
 
 /// Like [`set`], but only for a key that has a value or had one.
 pub fn change(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, AppError> {
-    match latest(store, scope(store, &request.whose)?, &request.key.as_str().into())? {
+    match latest(store, scope(store, &request.selector)?, &request.key.as_str().into())? {
         Some(_) => set(store, request, now),
         None => Err(AppError::UnknownFact(request.key.clone())),
     }
@@ -139,7 +139,7 @@ fn latest(store: &Store, project: Option<ProjectId>, key: &FactKey) -> Result<Op
 /// Confirms the current value as a person: it becomes their own statement, and its conflicts are resolved.
 pub fn confirm(
     store: &mut Store,
-    whose: &Whose,
+    selector: &ProjectSelector,
     key: &str,
     by: SavedBy,
     now: Time,
@@ -147,7 +147,7 @@ pub fn confirm(
     if by == SavedBy::Program {
         return Err(needs_person("confirm a fact", "confirm", key));
     }
-    let project = scope(store, whose)?;
+    let project = scope(store, selector)?;
     let row = store.confirm_fact(project, &key.into(), now)?;
     entry(store, row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))?)
 }
@@ -155,12 +155,12 @@ pub fn confirm(
 /// Ends the current value of a key. Its history stays.
 pub fn remove(
     store: &mut Store,
-    whose: &Whose,
+    selector: &ProjectSelector,
     key: &str,
     by: SavedBy,
     now: Time,
 ) -> Result<FactRow, AppError> {
-    let project = scope(store, whose)?;
+    let project = scope(store, selector)?;
     check_end(store, project, &key.into(), by)?;
     let row = store.remove_fact(project, &key.into(), by, now)?;
     row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))
@@ -194,9 +194,9 @@ fn needs_person(what: &str, action: &str, key: &str) -> AppError {
     AppError::NeedsPerson { what: what.to_owned(), command: format!("remora facts {action} \"{key}\"") }
 }
 
-fn scope(store: &Store, whose: &Whose) -> Result<Option<ProjectId>, AppError> {
-    match whose {
-        Whose::All => Ok(None),
+fn scope(store: &Store, selector: &ProjectSelector) -> Result<Option<ProjectId>, AppError> {
+    match selector {
+        ProjectSelector::All => Ok(None),
         one => project(store, one).map(Some),
     }
 }

@@ -41,7 +41,7 @@ pub struct Stretch {
 }
 
 /// Cursor for the first page.
-pub const NEWEST: Cursor =
+pub const FEED_TOP: Cursor =
     Cursor { observation: i64::MAX, summary: i64::MAX, prompt: i64::MAX, event: i64::MAX };
 
 /// Returns the page before `cursor`.

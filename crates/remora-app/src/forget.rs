@@ -8,21 +8,21 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_search::{Results, plain_words};
-use remora_store::forget::{Criteria, Doomed, DoomedRecord, Erased, Forgetting, Reason, Terms};
+use remora_store::forget::{Criteria, Erased, ForgetPlan, Forgetting, PlannedRecord, Reason, Terms};
 use remora_store::{SavedBy, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::record_id;
 use crate::repeats::repeats;
-use crate::search::{LARGEST_LIMIT, SearchRequest, date};
-use crate::{AppError, Whose, project, session_id};
+use crate::search::{MAX_LIMIT, SearchRequest, date};
+use crate::{AppError, ProjectSelector, project, session_id};
 use remora_search::Edge;
 
 /// Default threshold: records with at least this score for a topic are forgotten with it.
 pub const THRESHOLD: f64 = 0.5;
 /// Shorter topics are refused: they would match almost everything. Measured by [`letters`].
-const SHORTEST_TOPIC: usize = 3;
+const MIN_TOPIC_LEN: usize = 3;
 
 /// What to forget.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +46,7 @@ impl ForgetRequest {
 /// Conditions that all have to hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matching {
-    pub whose: Whose,
+    pub selector: ProjectSelector,
     /// Matches records that contain it, and records that score at least `threshold` for it.
     pub topic: Option<String>,
     pub threshold: f64,
@@ -62,9 +62,9 @@ pub struct Matching {
 }
 
 impl Matching {
-    pub fn new(whose: Whose) -> Self {
+    pub fn new(selector: ProjectSelector) -> Self {
         Self {
-            whose,
+            selector,
             topic: None,
             threshold: THRESHOLD,
             file: None,
@@ -77,7 +77,7 @@ impl Matching {
 
     /// Whether there is no condition. A project or a threshold alone does not count.
     fn is_empty(&self) -> bool {
-        let Self { whose: _, topic, threshold: _, file, session, from, until, everything } = self;
+        let Self { selector: _, topic, threshold: _, file, session, from, until, everything } = self;
         !everything && [topic, file, session, from, until].into_iter().all(Option::is_none)
     }
 }
@@ -97,8 +97,8 @@ pub fn similar(request: &ForgetRequest) -> Option<SearchRequest> {
         session: matching.session.clone(),
         from: matching.from.clone(),
         until: matching.until.clone(),
-        limit: LARGEST_LIMIT,
-        ..SearchRequest::new(matching.whose.clone())
+        limit: MAX_LIMIT,
+        ..SearchRequest::new(matching.selector.clone())
     })
 }
 
@@ -106,7 +106,7 @@ pub fn similar(request: &ForgetRequest) -> Option<SearchRequest> {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Plan {
     #[serde(skip)]
-    doomed: Doomed,
+    doomed: ForgetPlan,
     #[serde(skip)]
     terms: Terms,
     /// Newest first.
@@ -173,7 +173,7 @@ pub fn plan(
         Terms { topic: Some(topic), project: None, .. } => store.files_with(topic)?,
         _ => Vec::new(),
     };
-    let described = store.describe_doomed(&doomed)?.into_iter();
+    let described = store.describe(&doomed)?.into_iter();
     let records = described.map(|record| planned(record, &scores)).collect();
     Ok(Plan {
         records,
@@ -189,11 +189,11 @@ pub fn plan(
 }
 
 /// Records that would still say the same, newest first.
-fn repeated_in(store: &Store, ids: &[String], doomed: &Doomed) -> Result<Vec<Planned>, AppError> {
+fn repeated_in(store: &Store, ids: &[String], doomed: &ForgetPlan) -> Result<Vec<Planned>, AppError> {
     let named: Vec<RecordId> = ids.iter().filter_map(|id| record_id(id)).collect();
     let mut others: Vec<RecordId> = repeats(store, &named)?.into_iter().collect();
     others.retain(|other| !doomed.contains(*other));
-    let described = store.describe_doomed(&store.doomed_records(&others, Reason::Literal)?)?;
+    let described = store.describe(&store.select(&others, Reason::Literal)?)?;
     let own = described.into_iter().filter(|record| others.contains(&record.id));
     Ok(own.map(|record| planned(record, &BTreeMap::new())).collect())
 }
@@ -202,13 +202,13 @@ fn terms(by: &'static str, topic: Option<String>, project: Option<ProjectId>) ->
     Terms { topic, project, undo: Duration::ZERO, by, who: SavedBy::Program }
 }
 
-fn by_ids(store: &Store, ids: &[String]) -> Result<(Doomed, Vec<String>), AppError> {
+fn by_ids(store: &Store, ids: &[String]) -> Result<(ForgetPlan, Vec<String>), AppError> {
     let mut unknown = Vec::new();
-    let mut doomed = Doomed::default();
+    let mut doomed = ForgetPlan::default();
     for id in ids {
         let found = match record_id(id) {
-            Some(record) => store.doomed_records(&[record], Reason::Named)?,
-            None => Doomed::default(),
+            Some(record) => store.select(&[record], Reason::Named)?,
+            None => ForgetPlan::default(),
         };
         if found.is_empty() {
             unknown.push(id.clone());
@@ -223,7 +223,7 @@ fn letters(topic: &str) -> usize {
     topic.chars().map(|sign| if sign.len_utf8() > 2 { 2 } else { 1 }).sum()
 }
 
-type ByConditions = (Doomed, Terms, BTreeMap<RecordId, f64>);
+type ByConditions = (ForgetPlan, Terms, BTreeMap<RecordId, f64>);
 
 fn by_conditions(
     store: &Store,
@@ -231,13 +231,13 @@ fn by_conditions(
     similar: Option<&Results>,
     now: Time,
 ) -> Result<ByConditions, AppError> {
-    let Matching { whose, threshold, file, everything, .. } = matching;
+    let Matching { selector, threshold, file, everything, .. } = matching;
     let topic = matching.topic.as_deref().map(str::trim).filter(|topic| !topic.is_empty());
-    if topic.is_some_and(|topic| letters(topic) < SHORTEST_TOPIC) {
+    if topic.is_some_and(|topic| letters(topic) < MIN_TOPIC_LEN) {
         return Err(AppError::TopicTooShort);
     }
-    let project = match whose {
-        Whose::All => None,
+    let project = match selector {
+        ProjectSelector::All => None,
         one => Some(project(store, one)?),
     };
     let criteria = Criteria {
@@ -263,7 +263,7 @@ fn by_conditions(
     if let Some(results) = similar {
         for hit in results.hits.iter().filter(|hit| hit.score >= *threshold) {
             if !doomed.contains(hit.id) {
-                doomed.merge(store.doomed_records(&[hit.id], Reason::Similar)?);
+                doomed.merge(store.select(&[hit.id], Reason::Similar)?);
                 scores.insert(hit.id, hit.score);
             }
         }
@@ -272,8 +272,8 @@ fn by_conditions(
     Ok((doomed, terms, scores))
 }
 
-fn planned(record: DoomedRecord, scores: &BTreeMap<RecordId, f64>) -> Planned {
-    let DoomedRecord { id, kind, title, project, created_at, reason } = record;
+fn planned(record: PlannedRecord, scores: &BTreeMap<RecordId, f64>) -> Planned {
+    let PlannedRecord { id, kind, title, project, created_at, reason } = record;
     let score = scores.get(&id).copied().filter(|_| reason == Reason::Similar);
     Planned {
         id,

@@ -5,7 +5,7 @@ use remora_store::{Store, StoreError};
 
 /// How far a rebuild is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct IndexProgress {
     pub done: u64,
     pub all: u64,
 }
@@ -21,11 +21,11 @@ pub fn drop_all(store: &mut Store, scope: ProjectScope) -> Result<(), StoreError
 pub fn fill(
     store: &mut Store,
     scope: ProjectScope,
-    mut progress: impl FnMut(Progress),
+    mut progress: impl FnMut(IndexProgress),
 ) -> Result<(), StoreError> {
     loop {
         let state = store.index_state(scope)?;
-        progress(Progress { done: state.indexed, all: state.records });
+        progress(IndexProgress { done: state.indexed, all: state.records });
         if !store.fill_documents()? {
             return Ok(());
         }
@@ -45,12 +45,12 @@ pub enum Step {
 pub fn embed<E: From<StoreError>>(
     store: &mut Store,
     scope: ProjectScope,
-    mut progress: impl FnMut(Progress),
+    mut progress: impl FnMut(IndexProgress),
     mut step: impl FnMut(&mut Store) -> Result<Step, E>,
 ) -> Result<(), E> {
     loop {
         let state = store.index_state(scope)?;
-        progress(Progress { done: state.with_vector, all: state.with_vector + state.to_embed });
+        progress(IndexProgress { done: state.with_vector, all: state.with_vector + state.to_embed });
         if state.to_embed == 0 || step(store)? == Step::Stuck {
             return Ok(());
         }

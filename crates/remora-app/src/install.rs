@@ -12,7 +12,7 @@ use remora_install::install::{Done, Plan};
 pub use remora_install::state::Hooks;
 use remora_install::state::{self, HostState};
 use remora_install::uninstall::{Removal, Undone};
-use remora_install::{Lock, RECIPES, Recipe, Surroundings, install, recipe, uninstall};
+use remora_install::{InstallEnv, Lock, RECIPES, Recipe, install, recipe, uninstall};
 use remora_store::{DataDir, Store};
 use remora_sys::file::{create_private_dir, replace_with_copy};
 use remora_sys::process::{command, path_of_this, quoted};
@@ -63,11 +63,11 @@ pub struct HostReport {
 pub fn surroundings<'a>(
     dir: &DataDir,
     variable: &'a dyn Fn(&str) -> Option<String>,
-) -> Result<Surroundings<'a>, InstallError> {
+) -> Result<InstallEnv<'a>, InstallError> {
     let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or(InstallError::NoHome)?;
     let Program { path, command } =
         program(dir).map_err(|error| InstallError::NoProgram(error.to_string()))?;
-    Ok(Surroundings {
+    Ok(InstallEnv {
         home,
         data_dir: dir.path().to_owned(),
         program: path,
@@ -78,7 +78,7 @@ pub fn surroundings<'a>(
 }
 
 /// Every host that is on this machine or has sent events. Without `around`, only the latter.
-pub fn hosts(store: &Store, around: Option<&Surroundings>) -> Result<Vec<HostReport>, AppError> {
+pub fn hosts(store: &Store, around: Option<&InstallEnv>) -> Result<Vec<HostReport>, AppError> {
     let mut seen = store.hosts_seen()?;
     let known = around.map(state::hosts).unwrap_or_default();
     let mut reports: Vec<HostReport> = Vec::new();
@@ -110,7 +110,7 @@ fn recipe_named(host: &str) -> Option<&'static Recipe> {
 }
 
 /// The recipes of these hosts or, if `hosts` is empty, of all hosts on this machine.
-fn chosen(around: &Surroundings, hosts: &[Host]) -> Result<Vec<&'static Recipe>, InstallError> {
+fn chosen(around: &InstallEnv, hosts: &[Host]) -> Result<Vec<&'static Recipe>, InstallError> {
     if hosts.is_empty() {
         let here: Vec<&Recipe> = RECIPES.iter().filter(|recipe| recipe.is_here(around)).collect();
         return if here.is_empty() { Err(InstallError::NoHost) } else { Ok(here) };
@@ -181,7 +181,7 @@ fn take_lock(dir: &DataDir) -> Result<Lock, InstallError> {
 
 /// What an installation would change. Nothing is written.
 pub fn plan(
-    around: &Surroundings,
+    around: &InstallEnv,
     hosts: &[Host],
     project: Option<&Path>,
     allow: bool,
@@ -191,12 +191,7 @@ pub fn plan(
 }
 
 /// Installs what the plan shows. In hosts with MCP tools, injected text then mentions the tools.
-pub fn apply(
-    around: &Surroundings,
-    dir: &DataDir,
-    plan: Plan,
-    lock: &Lock,
-) -> Result<Vec<Done>, InstallError> {
+pub fn apply(around: &InstallEnv, dir: &DataDir, plan: Plan, lock: &Lock) -> Result<Vec<Done>, InstallError> {
     keep(dir, &around.program).map_err(|error| InstallError::Program { path: kept(dir), error })?;
     let done = install::apply(around, plan, lock).map_err(|error| receipt(around, &error))?;
     let is_done = |host: Host| done.iter().any(|done| done.host == host && done.refused.is_none());
@@ -206,7 +201,7 @@ pub fn apply(
 
 /// What uninstalling would change, in the given hosts or in all.
 pub fn plan_removal(
-    around: &Surroundings,
+    around: &InstallEnv,
     hosts: &[Host],
     project: Option<&Path>,
 ) -> Result<Removal, InstallError> {
@@ -216,7 +211,7 @@ pub fn plan_removal(
 
 /// Removes what the plan shows.
 pub fn remove(
-    around: &Surroundings,
+    around: &InstallEnv,
     dir: &DataDir,
     removal: &Removal,
     lock: &Lock,
@@ -238,7 +233,7 @@ pub fn remove(
 }
 
 /// Reinstalls where the installed configuration differs from what this program would install.
-pub fn refresh(around: &Surroundings, dir: &DataDir) -> Result<Vec<Done>, InstallError> {
+pub fn refresh(around: &InstallEnv, dir: &DataDir) -> Result<Vec<Done>, InstallError> {
     let lock = lock(dir)?;
     let mut done = Vec::new();
     for (host, project, allow) in installed(around)? {
@@ -339,11 +334,11 @@ fn has_memory(dir: &DataDir) -> Result<bool, AppError> {
     Ok(counts.sessions + counts.observations + counts.facts > 0)
 }
 
-fn installed(around: &Surroundings) -> Result<Vec<(Host, Option<PathBuf>, bool)>, InstallError> {
+fn installed(around: &InstallEnv) -> Result<Vec<(Host, Option<PathBuf>, bool)>, InstallError> {
     install::installed(around).map_err(|error| receipt(around, &error))
 }
 
-fn receipt(around: &Surroundings, error: &io::Error) -> InstallError {
+fn receipt(around: &InstallEnv, error: &io::Error) -> InstallError {
     let (path, reason) = (remora_install::receipt_path(&around.data_dir), error.to_string());
     match error.kind() {
         io::ErrorKind::Unsupported => InstallError::NewerReceipt { path, reason },

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::{Record, record, record_id};
-use crate::{AppError, Whose, project};
+use crate::{AppError, ProjectSelector, project};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgeRequest {
@@ -21,7 +21,7 @@ pub struct JudgeRequest {
     /// A program's verdict neither ends nor contradicts what a person laid down.
     pub by: SavedBy,
     /// Only records of this project can be judged, so that a mistyped id does not change another project's memory.
-    pub only: Option<Whose>,
+    pub only: Option<ProjectSelector>,
 }
 
 /// A record after a verdict.
@@ -143,8 +143,8 @@ fn check_project(
     number: i64,
     of: Option<(ProjectId, &str)>,
 ) -> Result<(), AppError> {
-    let (Some(whose), Some((project_id, name))) = (&request.only, of) else { return Ok(()) };
-    match project(store, whose) {
+    let (Some(selector), Some((project_id, name))) = (&request.only, of) else { return Ok(()) };
+    match project(store, selector) {
         Ok(only) if only == project_id => Ok(()),
         Ok(_) | Err(AppError::UnknownDirectory(_)) => Err(AppError::OtherProject {
             record: RecordId { kind, number },

@@ -57,15 +57,15 @@ pub mod why;
 pub use caller::{Ancestors, Caller, REACH_HINT, Reach};
 pub use error::AppError;
 pub use scope::{
-    Whose, is_relative_path, latest_session, project, project_named, project_or_none, scope, session,
-    session_id,
+    ProjectSelector, is_relative_path, latest_session, project, project_named, project_or_global, scope,
+    session, session_id,
 };
 
 use remora_search::{Embed, Searcher};
 
 /// The parts of a semantic search. The daemon keeps both between requests; a command builds them for each run.
 #[expect(missing_debug_implementations, reason = "an embedder is a trait object")]
-pub struct Engine<'a> {
+pub struct SearchBackend<'a> {
     pub searcher: &'a Searcher,
     /// If `None`, search uses words only.
     pub embedder: Option<&'a mut dyn Embed>,

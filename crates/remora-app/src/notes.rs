@@ -1,6 +1,6 @@
 //! The user's own notes: their source, which of them every session gets, and problems.
 
-use remora_core::context::Noted;
+use remora_core::context::PinnedNote;
 use remora_core::settings::{Memory, NotesSource};
 use remora_store::Store;
 use remora_store::notes::{KnownNote, NotesState};
@@ -16,7 +16,7 @@ pub struct Notes {
     /// Every indexed note, latest change first.
     pub known: Vec<KnownNote>,
     /// Notes injected into every session, most important first.
-    pub always: Vec<Noted>,
+    pub always: Vec<PinnedNote>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::{AppError, project_named};
 pub fn join(store: &mut Store, name: &str, directory: &Path, now: Time) -> Result<ProjectRow, AppError> {
     let project = project_named(store, name)?;
     let root = Path::new(&project.root);
-    if root == store.dir().personal() || !store.dir().stands_for_none(root) {
+    if root == store.dir().personal() || !store.dir().is_placeholder(root) {
         return Err(AppError::HasDirectory { name: project.name, root: project.root });
     }
     Ok(store.join_project(project.id, &locate(directory), now)?)

@@ -8,7 +8,7 @@ use remora_observer::{Drained, Observer};
 use remora_store::{EventRow, Store, Which};
 use serde::Serialize;
 
-use crate::context_files::{self, Followed};
+use crate::context_files::{self, RefreshReport};
 use crate::{AppError, files, records};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,7 +60,7 @@ pub enum Turns {
 #[derive(Debug)]
 pub struct DrainReport {
     pub drained: Drained,
-    pub followed: Followed,
+    pub followed: RefreshReport,
     /// Events of turns that may still be running.
     pub pending: i64,
 }
@@ -77,7 +77,7 @@ pub fn drain(
         Turns::All => Duration::ZERO,
     };
     let observer = Observer::builtin(owner, silence).with_transcripts(capture);
-    let (drained, followed) = context_files::following(store, |store| observer.drain(store));
+    let (drained, followed) = context_files::with_file_refresh(store, |store| observer.drain(store));
     let drained = drained?;
     let pending = store.counts()?.pending;
     Ok(DrainReport { drained, followed, pending })
@@ -85,28 +85,28 @@ pub fn drain(
 
 /// Failed events, by name or all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failed {
+pub enum FailedEvents {
     All,
     Named(Vec<String>),
 }
 
 /// Tries failed events again. Returns how many.
-pub fn retry(store: &mut Store, failed: &Failed) -> Result<usize, AppError> {
+pub fn retry(store: &mut Store, failed: &FailedEvents) -> Result<usize, AppError> {
     with(failed, |which| Ok(store.retry(which)?))
 }
 
 /// Drops failed events. Returns how many.
-pub fn give_up(store: &mut Store, failed: &Failed) -> Result<usize, AppError> {
+pub fn give_up(store: &mut Store, failed: &FailedEvents) -> Result<usize, AppError> {
     with(failed, |which| Ok(store.drop_failed(which)?))
 }
 
 fn with(
-    failed: &Failed,
+    failed: &FailedEvents,
     change: impl FnOnce(Which<'_>) -> Result<usize, AppError>,
 ) -> Result<usize, AppError> {
     match failed {
-        Failed::All => change(Which::All),
-        Failed::Named(names) => {
+        FailedEvents::All => change(Which::All),
+        FailedEvents::Named(names) => {
             let ids: Vec<EventId> = names.iter().map(|name| event_id(name)).collect::<Result<_, _>>()?;
             change(Which::Events(&ids))
         }

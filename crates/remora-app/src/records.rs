@@ -14,7 +14,7 @@ use remora_store::{
 };
 use serde::{Serialize, Serializer};
 
-use crate::{AppError, Reach, Whose, project, project_or_none, session};
+use crate::{AppError, ProjectSelector, Reach, project, project_or_global, session};
 
 /// A whole record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -144,10 +144,10 @@ pub fn record(store: &Store, id: &str) -> Result<Record, AppError> {
 pub fn observations(
     store: &mut Store,
     ids: &[ObservationId],
-    only: Option<&Whose>,
+    only: Option<&ProjectSelector>,
     now: Time,
 ) -> Result<Vec<ObservationRow>, AppError> {
-    let only = only.map(|whose| project(store, whose)).transpose()?;
+    let only = only.map(|selector| project(store, selector)).transpose()?;
     let mut found = store.observations(ids)?;
     found.retain(|row| only.is_none_or(|project| row.project_id == project));
     let fetched: Vec<ObservationId> = found.iter().map(|row| row.id).collect();
@@ -220,17 +220,17 @@ pub fn tokens_of(observation: &Observation) -> u64 {
 
 /// The record of this project whose id a text is, among kinds that have a place in time. Other texts are searched for. A
 /// directory without memory has none.
-pub fn named(store: &Store, text: &str, whose: &Whose) -> Result<Option<RecordId>, AppError> {
+pub fn named(store: &Store, text: &str, selector: &ProjectSelector) -> Result<Option<RecordId>, AppError> {
     if text.split_whitespace().count() != 1 {
         return Ok(None);
     }
     let Some(id) = record_id(text) else { return Ok(None) };
     let Some(moment) = store.timeline_entry(id)? else { return Ok(None) };
-    let is_meant = match whose {
-        Whose::All => true,
-        whose => project_or_none(store, whose)? == moment.project_id,
+    let is_explicit = match selector {
+        ProjectSelector::All => true,
+        selector => project_or_global(store, selector)? == moment.project_id,
     };
-    Ok(is_meant.then_some(id))
+    Ok(is_explicit.then_some(id))
 }
 
 /// Parses a record id as it is printed (`12`, `#12`, `s3`), or the id of a part: `obs_12_fact_2` is part of `12`.

@@ -14,7 +14,7 @@ use crate::AppError;
 use crate::records::{Record, record};
 
 /// Shorter sentences are no sign of a repetition, in bytes: "All tests pass."
-const SHORTEST: usize = 24;
+const MIN_LEN: usize = 24;
 
 /// Other records of the same turns that have a sentence of these records.
 pub(crate) fn repeats(store: &Store, named: &[RecordId]) -> Result<BTreeSet<RecordId>, AppError> {
@@ -36,7 +36,7 @@ pub(crate) fn repeats(store: &Store, named: &[RecordId]) -> Result<BTreeSet<Reco
             .collect();
         let is_repeated = |texts: &[String]| {
             let texts: Vec<String> = texts.iter().map(|text| plain(text)).collect();
-            let own = sentences.iter().filter(|sentence| sentence.len() >= SHORTEST);
+            let own = sentences.iter().filter(|sentence| sentence.len() >= MIN_LEN);
             own.into_iter().any(|sentence| texts.iter().any(|text| text.contains(sentence.as_str())))
         };
         found.extend(others.iter().filter(|(_, texts)| is_repeated(texts)).map(|(id, _)| *id));

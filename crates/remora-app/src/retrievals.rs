@@ -6,12 +6,12 @@ use remora_store::retrievals::{RetrievalRow, WhichRetrievals};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{AppError, Whose, project, session_id};
+use crate::{AppError, ProjectSelector, project, session_id};
 
 /// Selects injections.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetrievalsRequest {
-    pub whose: Whose,
+    pub selector: ProjectSelector,
     /// A session number, or the beginning of the id that its host gave it.
     pub session: Option<String>,
     pub limit: u32,
@@ -32,10 +32,10 @@ pub struct Retrieved {
 
 /// The latest injections, newest first.
 pub fn retrievals(store: &Store, request: &RetrievalsRequest) -> Result<Vec<Retrieved>, AppError> {
-    let which = match (&request.session, &request.whose) {
+    let which = match (&request.session, &request.selector) {
         (Some(session), _) => WhichRetrievals::OfSession(session_id(store, session)?),
-        (None, Whose::All) => WhichRetrievals::All,
-        (None, whose) => WhichRetrievals::OfProject(project(store, whose)?),
+        (None, ProjectSelector::All) => WhichRetrievals::All,
+        (None, selector) => WhichRetrievals::OfProject(project(store, selector)?),
     };
     Ok(store.retrievals(which, request.limit)?.into_iter().map(retrieved).collect())
 }

@@ -8,12 +8,12 @@ use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
 use remora_store::{SaveFor, Saved, SavedBy, Store, locate, worktree};
 
-use crate::{AppError, Whose, project, project_named};
+use crate::{AppError, ProjectSelector, project, project_named};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct SaveRequest {
     /// The directory may be new. Its project then starts with this observation.
-    pub whose: Whose,
+    pub selector: ProjectSelector,
     pub text: String,
     pub title: Option<String>,
     pub kind: ObservationType,
@@ -33,7 +33,7 @@ pub struct SavedFor {
 }
 
 pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<SavedFor, AppError> {
-    let (target, root) = target(store, &request.whose)?;
+    let (target, root) = target(store, &request.selector)?;
     let draft = Draft {
         text: request.text.clone(),
         title: request.title.clone(),
@@ -50,20 +50,20 @@ pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<Saved
     let project = match row {
         Some(row) => row.project_id,
         // Another process has just removed it.
-        None => project(store, &request.whose)?,
+        None => project(store, &request.selector)?,
     };
     Ok(SavedFor { saved, project, left_out: text.left_out() })
 }
 
 /// The project to save for, and the directory its paths are relative to.
-fn target(store: &Store, whose: &Whose) -> Result<(SaveFor, PathBuf), AppError> {
-    match whose {
-        Whose::All => Err(AppError::NeedsOneProject),
-        Whose::Project(name) => {
+fn target(store: &Store, selector: &ProjectSelector) -> Result<(SaveFor, PathBuf), AppError> {
+    match selector {
+        ProjectSelector::All => Err(AppError::NeedsOneProject),
+        ProjectSelector::Project(name) => {
             let project = project_named(store, name)?;
             Ok((SaveFor::Project(project.id), project.root.into()))
         }
-        Whose::Directory(directory) => {
+        ProjectSelector::Directory(directory) => {
             let place = locate(directory);
             let root = PathBuf::from(&place.root);
             Ok((SaveFor::Directory(place), root))

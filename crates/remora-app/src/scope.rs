@@ -13,7 +13,7 @@ use crate::AppError;
 /// Selects a project, or all of them. There is no default, so that no request reads all projects by mistake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+pub enum ProjectSelector {
     /// All projects.
     All,
     /// A project by its id, its unique name, or its directory. A relative directory is resolved against the current
@@ -23,19 +23,19 @@ pub enum Whose {
     Directory(PathBuf),
 }
 
-pub fn scope(store: &Store, whose: &Whose) -> Result<ProjectScope, AppError> {
-    match whose {
-        Whose::All => Ok(ProjectScope::All),
-        _ => project(store, whose).map(ProjectScope::One),
+pub fn scope(store: &Store, selector: &ProjectSelector) -> Result<ProjectScope, AppError> {
+    match selector {
+        ProjectSelector::All => Ok(ProjectScope::All),
+        _ => project(store, selector).map(ProjectScope::One),
     }
 }
 
 /// Resolves to a single project.
-pub fn project(store: &Store, whose: &Whose) -> Result<ProjectId, AppError> {
-    match whose {
-        Whose::All => Err(AppError::NeedsOneProject),
-        Whose::Project(name) => project_named(store, name).map(|project| project.id),
-        Whose::Directory(directory) => {
+pub fn project(store: &Store, selector: &ProjectSelector) -> Result<ProjectId, AppError> {
+    match selector {
+        ProjectSelector::All => Err(AppError::NeedsOneProject),
+        ProjectSelector::Project(name) => project_named(store, name).map(|project| project.id),
+        ProjectSelector::Directory(directory) => {
             let found = store.project_at(&locate(directory))?;
             found.map(|project| project.id).ok_or_else(|| AppError::UnknownDirectory(directory.clone()))
         }
@@ -43,8 +43,8 @@ pub fn project(store: &Store, whose: &Whose) -> Result<ProjectId, AppError> {
 }
 
 /// Resolves to a single project, or to [`ProjectId::NONE`] for a directory without memory.
-pub fn project_or_none(store: &Store, whose: &Whose) -> Result<ProjectId, AppError> {
-    match project(store, whose) {
+pub fn project_or_global(store: &Store, selector: &ProjectSelector) -> Result<ProjectId, AppError> {
+    match project(store, selector) {
         Err(AppError::UnknownDirectory(_)) => Ok(ProjectId::NONE),
         other => other,
     }
@@ -99,7 +99,7 @@ pub fn is_relative_path(name: &str) -> bool {
     matches!(name, "." | "..") || (name.contains('/') && !Path::new(name).is_absolute())
 }
 
-impl Whose {
+impl ProjectSelector {
     /// Makes a relative path absolute, so that another process can resolve it.
     #[must_use]
     pub fn absolute(self) -> Self {
@@ -113,7 +113,7 @@ impl Whose {
         }
     }
 
-    /// Like [`Whose::absolute`], except for a known project whose name looks like a path: imported names may.
+    /// Like [`ProjectSelector::absolute`], except for a known project whose name looks like a path: imported names may.
     pub fn absolute_unless_known(self, store: &Store) -> Result<Self, AppError> {
         match &self {
             Self::Project(name) if is_relative_path(name) => {
@@ -133,13 +133,16 @@ mod tests {
     fn only_a_path_that_depends_on_the_directory_is_relative() {
         for path in [".", "..", "./clock", "../clock", "src/clock", ".config/clock"] {
             assert!(is_relative_path(path), "{path}");
-            let whose = Whose::Project(path.to_owned()).absolute();
-            assert!(matches!(&whose, Whose::Project(name) if Path::new(name).is_absolute()), "{whose:?}");
+            let selector = ProjectSelector::Project(path.to_owned()).absolute();
+            assert!(
+                matches!(&selector, ProjectSelector::Project(name) if Path::new(name).is_absolute()),
+                "{selector:?}"
+            );
         }
         for name in ["clock", ".dotfiles", "..clock", "12", "/home/dev/clock", ""] {
             assert!(!is_relative_path(name), "{name}");
-            let whose = Whose::Project(name.to_owned());
-            assert_eq!(whose.clone().absolute(), whose);
+            let selector = ProjectSelector::Project(name.to_owned());
+            assert_eq!(selector.clone().absolute(), selector);
         }
     }
 }

@@ -11,13 +11,13 @@ use remora_store::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AppError, Engine, Whose, scope, session_id};
+use crate::{AppError, ProjectSelector, SearchBackend, scope, session_id};
 
 /// A search request. If `text` is empty, the newest records come first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
-    pub whose: Whose,
+    pub selector: ProjectSelector,
     #[serde(default)]
     pub text: String,
     #[serde(default)]
@@ -52,17 +52,17 @@ pub struct SearchRequest {
 }
 
 /// Upper limits for every caller.
-pub const LARGEST_LIMIT: usize = 100;
-pub const LARGEST_OFFSET: usize = 10_000;
+pub const MAX_LIMIT: usize = 100;
+pub const MAX_OFFSET: usize = 10_000;
 
 fn default_limit() -> usize {
     20
 }
 
 impl SearchRequest {
-    pub fn new(whose: Whose) -> Self {
+    pub fn new(selector: ProjectSelector) -> Self {
         Self {
-            whose,
+            selector,
             text: String::new(),
             types: Vec::new(),
             kinds: Vec::new(),
@@ -96,13 +96,13 @@ impl SearchRequest {
 /// Searches memory. In a directory without memory, finds what holds everywhere.
 pub fn search(
     store: &Store,
-    engine: Engine<'_>,
+    engine: SearchBackend<'_>,
     request: &SearchRequest,
     settings: &settings::Search,
     now: Time,
 ) -> Result<Results, AppError> {
     let _snapshot = store.snapshot()?;
-    let (scope, unknown) = match scope(store, &request.whose) {
+    let (scope, unknown) = match scope(store, &request.selector) {
         Err(unknown @ AppError::UnknownDirectory(_)) => (ProjectScope::One(ProjectId::NONE), Some(unknown)),
         scope => (scope?, None),
     };
@@ -130,8 +130,8 @@ fn query(
     filters.host = request.host.map(|host| host.name().to_owned());
     filters.session = request.session.as_deref().map(|name| session_id(store, name)).transpose()?;
     (query.mode, query.sort) = (request.mode, request.sort);
-    query.limit = request.limit.min(LARGEST_LIMIT);
-    query.offset = request.offset.min(LARGEST_OFFSET);
+    query.limit = request.limit.min(MAX_LIMIT);
+    query.offset = request.offset.min(MAX_OFFSET);
     (query.one_a_turn, query.narrows) = (true, request.narrows);
     Ok(query)
 }

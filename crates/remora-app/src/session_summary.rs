@@ -6,14 +6,14 @@ use remora_store::{ObservationRow, Selection, SessionRow, Store, SummaryRow};
 use serde::Serialize;
 
 use crate::records::record_id;
-use crate::{AppError, Whose, project, session};
+use crate::{AppError, ProjectSelector, project, session};
 
 /// Selects a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhichSummary {
     /// The latest session of a project that has a summary, or if none has one, the latest with observations. The
     /// session that asks rarely has one yet.
-    Latest(Whose),
+    Latest(ProjectSelector),
     /// The session of a record (`s12`, `t34`, `123`), or a session by the beginning of its id.
     Of(String),
 }
@@ -29,9 +29,9 @@ pub struct SessionSummary {
 /// Returns `None` if no session of the project has a summary or observations yet.
 pub fn session_summary(store: &Store, which: &WhichSummary) -> Result<Option<SessionSummary>, AppError> {
     let session = match which {
-        WhichSummary::Latest(whose) => {
+        WhichSummary::Latest(selector) => {
             let only =
-                Selection { project: Some(project(store, whose)?), session: None, limit: 1, offset: 0 };
+                Selection { project: Some(project(store, selector)?), session: None, limit: 1, offset: 0 };
             match store.list_summaries(&only)?.items.first() {
                 Some(latest) => row(store, latest.session_id)?,
                 None => match store.list_observations(&only)?.items.first() {

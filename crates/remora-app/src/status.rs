@@ -6,7 +6,7 @@ use std::path::Path;
 use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_net::{Health, Trouble};
+use remora_net::{Health, Outage};
 use remora_store::pause::{self, Pause};
 use remora_store::search::EmbeddingProgress;
 use remora_store::{
@@ -23,7 +23,7 @@ pub struct Status {
     pub capture: Capture,
     pub database: Database,
     pub spool: Spool,
-    pub daemon: Daemon,
+    pub daemon: DaemonStatus,
     pub observer: Observer,
     pub embedder: Embedding,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct Spool {
 
 /// State of the daemon.
 #[derive(Debug, Default, Serialize)]
-pub struct Daemon {
+pub struct DaemonStatus {
     pub running: bool,
     pub pid: Option<u32>,
     pub port: Option<u16>,
@@ -82,7 +82,7 @@ pub struct Observer {
     pub provider: &'static str,
     pub model: Option<String>,
     /// Why the provider is not available at the moment.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<Outage>,
     /// Events that the built-in observer has processed and the model has not.
     pub waiting: Option<Backlog>,
     pub spent_today: Spent,
@@ -97,7 +97,7 @@ pub struct Embedding {
     /// Model that made the existing vectors.
     pub model: Option<String>,
     /// Why the embedder is not available at the moment.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<Outage>,
     pub documents: usize,
     pub vectors: usize,
     pub missing: usize,
@@ -128,7 +128,7 @@ pub fn status(
     dir: &DataDir,
     store: Result<&Store, String>,
     settings: &Settings,
-    daemon: Daemon,
+    daemon: DaemonStatus,
     notes: Option<NotesStatus>,
     now: Time,
 ) -> Result<Status, StoreError> {
@@ -138,7 +138,7 @@ pub fn status(
         known(store, now)?
     } else {
         let pending = i64::try_from(spooled.records.len()).unwrap_or(i64::MAX);
-        Known { counts: Counts { pending, ..Counts::default() }, ..Known::default() }
+        KnownState { counts: Counts { pending, ..Counts::default() }, ..KnownState::default() }
     };
     let read_only = known.read_only == Some(ReadOnly::Disk);
     let error =
@@ -170,7 +170,7 @@ pub fn status(
 
 /// Values read from the database.
 #[derive(Default)]
-struct Known {
+struct KnownState {
     counts: Counts,
     projects: Vec<Project>,
     last_activity: Option<Time>,
@@ -182,9 +182,9 @@ struct Known {
     index: Option<EmbeddingProgress>,
 }
 
-fn known(store: &Store, now: Time) -> Result<Known, StoreError> {
+fn known(store: &Store, now: Time) -> Result<KnownState, StoreError> {
     let projects = store.projects()?.into_iter();
-    Ok(Known {
+    Ok(KnownState {
         counts: store.counts()?,
         projects: projects.map(|p| Project { id: p.id, name: p.name, root: p.root }).collect(),
         last_activity: store.sessions(None, 1)?.first().map(|session| session.last_activity_at),
@@ -201,14 +201,14 @@ pub fn observer_of(
     dir: &DataDir,
     store: &Store,
     settings: &Settings,
-    daemon: &Daemon,
+    daemon: &DaemonStatus,
     now: Time,
 ) -> Result<Observer, StoreError> {
     let spent_today = store.spent(now.start_of_day(), None)?;
     Ok(Observer { waiting: store.awaiting_model()?, ..observer(dir, settings, daemon, spent_today) })
 }
 
-fn observer(dir: &DataDir, settings: &Settings, daemon: &Daemon, spent_today: Spent) -> Observer {
+fn observer(dir: &DataDir, settings: &Settings, daemon: &DaemonStatus, spent_today: Spent) -> Observer {
     let provider = settings.observer.provider.as_str();
     // The daemon may not run, or may still use older settings. Problems in the settings are found without it.
     let health = daemon.observer.clone().filter(|health| health.provider == provider);
@@ -226,7 +226,7 @@ fn observer(dir: &DataDir, settings: &Settings, daemon: &Daemon, spent_today: Sp
     }
 }
 
-fn embedding(settings: &Settings, daemon: &Daemon, index: Option<EmbeddingProgress>) -> Embedding {
+fn embedding(settings: &Settings, daemon: &DaemonStatus, index: Option<EmbeddingProgress>) -> Embedding {
     let provider = settings.search.embedder.as_str();
     let health = daemon.embedder.clone().filter(|health| health.provider == provider);
     let (documents, vectors, missing) =

@@ -9,7 +9,7 @@ use crate::why::{self, Why, WhyRequest};
 use crate::{AppError, files};
 
 /// Limit for injections read per session.
-const MOST_INJECTIONS: u32 = 500;
+const MAX_INJECTIONS: u32 = 500;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Story {
@@ -94,7 +94,7 @@ pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, 
 /// A story without turns.
 fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
     let id = session.id;
-    let rows = store.retrievals(WhichRetrievals::OfSession(id), MOST_INJECTIONS)?;
+    let rows = store.retrievals(WhichRetrievals::OfSession(id), MAX_INJECTIONS)?;
     Ok(Story {
         summary: store.last_summary(id)?,
         spent: store.spent(Time(0), Some(id))?,
@@ -113,7 +113,7 @@ fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
 /// Assigns every injection to its turn.
 fn give(store: &Store, story: &mut Story) -> Result<(), AppError> {
     let request = WhyRequest::Session(story.session.content_session_id.clone());
-    let mut given = why::why(store, &request, MOST_INJECTIONS)?;
+    let mut given = why::why(store, &request, MAX_INJECTIONS)?;
     given.reverse();
     let end = match story.next {
         Some(next) => store.turns_from(story.session.id, next, 1)?.first().map(|turn| turn.created_at),

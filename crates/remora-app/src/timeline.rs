@@ -12,12 +12,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::search::SearchRequest;
-use crate::{AppError, Whose, records, scope};
+use crate::{AppError, ProjectSelector, records, scope};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineRequest {
     /// May be `None` around a record: its own project is used.
-    pub whose: Option<Whose>,
+    pub selector: Option<ProjectSelector>,
     pub around: Around,
     pub before: u32,
     pub after: u32,
@@ -35,9 +35,9 @@ pub enum Around {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineQuery {
     /// Only this project.
-    pub only: Option<Whose>,
+    pub only: Option<ProjectSelector>,
     /// The project of the caller, used if `only` is `None` and no id names a record of another project.
-    pub here: Option<Whose>,
+    pub here: Option<ProjectSelector>,
     pub anchor: Option<RecordId>,
     /// Without `anchor`: a record's id, or what to search for.
     pub text: Option<String>,
@@ -52,8 +52,8 @@ pub fn best_of(store: &Store, query: &TimelineQuery) -> Result<Option<SearchRequ
     if named(store, query)?.is_some() {
         return Ok(None);
     }
-    let whose = query.only.clone().or_else(|| query.here.clone());
-    let mut search = SearchRequest::new(whose.ok_or(AppError::NeedsOneProject)?);
+    let selector = query.only.clone().or_else(|| query.here.clone());
+    let mut search = SearchRequest::new(selector.ok_or(AppError::NeedsOneProject)?);
     search.text = text.clone();
     search.kinds = vec![RecordKind::Observation, RecordKind::Summary, RecordKind::Turn];
     search.limit = 1;
@@ -73,8 +73,8 @@ pub fn around(store: &Store, query: &TimelineQuery, found: Option<&Results>) -> 
     };
     // An id implies its project.
     let here = query.here.as_ref().filter(|_| named.is_none());
-    let whose = query.only.as_ref().or(here).cloned();
-    timeline(store, &TimelineRequest { whose, around, before: query.before, after: query.after })
+    let selector = query.only.as_ref().or(here).cloned();
+    timeline(store, &TimelineRequest { selector, around, before: query.before, after: query.after })
 }
 
 /// The record whose id a query has. A text that is not the id of a record, or not of one in `only`, is searched for.
@@ -83,7 +83,7 @@ fn named(store: &Store, query: &TimelineQuery) -> Result<Option<RecordId>, AppEr
         return Ok(query.anchor);
     }
     let Some(text) = &query.text else { return Ok(None) };
-    records::named(store, text, query.only.as_ref().unwrap_or(&Whose::All))
+    records::named(store, text, query.only.as_ref().unwrap_or(&ProjectSelector::All))
 }
 
 fn includes(scope: ProjectScope, moment: &TimelineEntry) -> bool {
@@ -93,7 +93,7 @@ fn includes(scope: ProjectScope, moment: &TimelineEntry) -> bool {
 /// Default number of rows on each side.
 pub const DEFAULT_LENGTH: u32 = 10;
 /// Upper limit for the rows on each side, for every caller. The timeline around its first or last record continues it.
-pub const LARGEST_LENGTH: u32 = 100;
+pub const MAX_LEN: u32 = 100;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Timeline {
@@ -109,8 +109,8 @@ pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, Ap
         Around::Now | Around::Time(_) => None,
         Around::Record(record) => Some(record),
     };
-    let scope = match &request.whose {
-        Some(whose) => scope(store, whose)?,
+    let scope = match &request.selector {
+        Some(selector) => scope(store, selector)?,
         None => ProjectScope::All,
     };
     let anchor = record.map(|record| moment(store, record, scope)).transpose()?;

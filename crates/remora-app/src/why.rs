@@ -10,15 +10,15 @@ use remora_store::retrievals::{Item, RetrievalRow, WhichRetrievals};
 use serde::Serialize;
 
 use crate::records::{self, Record, record};
-use crate::{AppError, Whose, project, session};
+use crate::{AppError, ProjectSelector, project, session};
 
 /// Longest text shown of a record, in characters.
-const LONGEST: usize = 160;
+const MAX_LEN: usize = 160;
 
 /// Selects injections.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WhyRequest {
-    Project(Whose),
+    Project(ProjectSelector),
     /// A session by the beginning of its id.
     Session(String),
     /// Injections that this record was part of.
@@ -51,8 +51,8 @@ pub struct Line {
 /// The latest injections, newest first.
 pub fn why(store: &Store, request: &WhyRequest, most: u32) -> Result<Vec<Why>, AppError> {
     let which = match request {
-        WhyRequest::Project(Whose::All) => WhichRetrievals::All,
-        WhyRequest::Project(whose) => WhichRetrievals::OfProject(project(store, whose)?),
+        WhyRequest::Project(ProjectSelector::All) => WhichRetrievals::All,
+        WhyRequest::Project(selector) => WhichRetrievals::OfProject(project(store, selector)?),
         WhyRequest::Session(beginning) => WhichRetrievals::OfSession(session(store, beginning)?.id),
         WhyRequest::Record(record) => WhichRetrievals::OfRecord(*record),
     };
@@ -128,7 +128,7 @@ fn of_passages(
 
 fn says(record: &Record) -> String {
     let text = match record {
-        Record::Fact(row) => return one_line(&row.fact.statement(), LONGEST),
+        Record::Fact(row) => return one_line(&row.fact.statement(), MAX_LEN),
         Record::Observation(row) => &row.observation.title,
         Record::Summary(row) => &row.summary.request,
         Record::Turn(row) => &row.text,
@@ -136,5 +136,5 @@ fn says(record: &Record) -> String {
         Record::Event(row) => &row.kind,
         Record::Session(whole) => &whole.session.content_session_id,
     };
-    one_line(text, LONGEST)
+    one_line(text, MAX_LEN)
 }

@@ -12,7 +12,7 @@ use remora_store::DataDir;
 use remora_sys::file::path_through;
 
 /// Upper limit in bytes. Longer paths do not fit into a socket address.
-const LONGEST_PATH: usize = 100;
+const MAX_PATH_LEN: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
@@ -65,7 +65,7 @@ pub struct Address {
 impl Address {
     pub fn of(dir: &DataDir) -> io::Result<Self> {
         let path = dir.path().join(NAME);
-        if path.as_os_str().len() <= LONGEST_PATH {
+        if path.as_os_str().len() <= MAX_PATH_LEN {
             return Ok(Self { path, _directory: None });
         }
         let directory = File::open(dir.path())?;

@@ -15,14 +15,14 @@ use crate::presence;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(10);
 
 /// How long [`start`] waits for processes that only look whether a daemon runs. They lock for microseconds.
-const PATIENCE: Duration = Duration::from_millis(5);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// Starts a daemon that outlives this process and inherits only a reduced environment, unless one runs or is starting.
 ///
 /// The daemon inherits its lock, too. So there is never a second one that waits for the first to end, and whoever stops the
 /// daemon also finds one that has only just been started.
 pub fn start(dir: &DataDir) -> io::Result<()> {
-    let Some(lock) = presence::take_lock(dir, PATIENCE)? else { return Ok(()) };
+    let Some(lock) = presence::take_lock(dir, LOCK_TIMEOUT)? else { return Ok(()) };
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["daemon", "run", "--detached"]).current_dir(dir.path()).env_clear();
     for (name, value) in std::env::vars_os() {

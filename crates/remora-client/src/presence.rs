@@ -14,8 +14,8 @@ use remora_store::DataDir;
 use remora_sys::{file, lock};
 use serde::{Deserialize, Serialize};
 
-/// How long [`Hold::take`] tries to get the lock. [`find`] holds it for a moment, which must not stop a daemon.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long [`DaemonLock::take`] tries to get the lock. [`find`] holds it for a moment, which must not stop a daemon.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 
 const LOCK: &str = "daemon.lock";
 
@@ -38,19 +38,19 @@ pub struct Presence {
 
 /// Proof that this process is the only daemon of a data directory.
 #[derive(Debug)]
-pub struct Hold {
+pub struct DaemonLock {
     dir: DataDir,
     started_at: Time,
     lock: File,
 }
 
-impl Hold {
+impl DaemonLock {
     /// `None` if another process is the daemon.
     pub fn take(dir: &DataDir) -> io::Result<Option<Self>> {
-        take_lock(dir, PATIENCE)?.map(|lock| Self::with(dir, lock)).transpose()
+        take_lock(dir, LOCK_TIMEOUT)?.map(|lock| Self::with(dir, lock)).transpose()
     }
 
-    /// Same as [`Hold::take`], in a process that may have inherited the lock as this open file, from
+    /// Same as [`DaemonLock::take`], in a process that may have inherited the lock as this open file, from
     /// [`launch`](crate::launch::start).
     pub fn inherit(dir: &DataDir, file: File) -> io::Result<Option<Self>> {
         if is_lock(dir, &file) && file.try_lock().is_ok() {
@@ -62,7 +62,7 @@ impl Hold {
 
     fn with(dir: &DataDir, lock: File) -> io::Result<Self> {
         let hold = Self { dir: dir.clone(), started_at: Time::now(), lock };
-        hold.introduce(None, None, None)?;
+        hold.publish(None, None, None)?;
         Ok(hold)
     }
 
@@ -85,7 +85,7 @@ impl Hold {
     }
 
     /// Writes `daemon.json` atomically: process, port, version, and the health of observer and embedder.
-    pub fn introduce(
+    pub fn publish(
         &self,
         port: Option<u16>,
         observer: Option<Health>,
@@ -103,7 +103,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for DaemonLock {
     fn drop(&mut self) {
         // The next daemon writes its own. A file that is left over counts for nothing without the lock.
         let _ = fs::remove_file(card(&self.dir));

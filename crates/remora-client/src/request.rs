@@ -12,7 +12,7 @@ use crate::token::Token;
 
 /// Connection timeout. The daemon is on this machine, so a slower one is hanging.
 const CONNECT: Duration = Duration::from_millis(250);
-const LARGEST_ANSWER: usize = 64 << 20;
+const MAX_ANSWER: usize = 64 << 20;
 
 /// Sends a POST request and returns the answer. `None` if no complete answer with status 200 arrives within `patience`.
 pub(crate) fn post<A: DeserializeOwned>(
@@ -42,7 +42,7 @@ fn exchange(port: u16, request: &[u8], patience: Duration) -> std::io::Result<Ve
     let mut buffer = [0; 16 << 10];
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || answer.len() > LARGEST_ANSWER {
+        if left.is_zero() || answer.len() > MAX_ANSWER {
             return Err(std::io::ErrorKind::TimedOut.into());
         }
         stream.set_read_timeout(Some(left))?;

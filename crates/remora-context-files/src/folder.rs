@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 /// Size limit for a file. Files written for agents are far smaller.
-const LARGEST_FILE: i64 = 4 << 20;
+const MAX_FILE_BYTES: i64 = 4 << 20;
 /// Temporary name of a new file, before it is renamed into place.
 const UNFINISHED: &str = ".remora-context.new";
 
@@ -170,11 +170,11 @@ impl Folder {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(Refusal::NotAFile);
         }
-        if stat.st_size > LARGEST_FILE {
+        if stat.st_size > MAX_FILE_BYTES {
             return Err(Refusal::TooLarge);
         }
         let mut bytes = Vec::new();
-        File::from(file).take(LARGEST_FILE.unsigned_abs()).read_to_end(&mut bytes)?;
+        File::from(file).take(MAX_FILE_BYTES.unsigned_abs()).read_to_end(&mut bytes)?;
         let text = String::from_utf8(bytes).map_err(|_| Refusal::NotText)?;
         Ok(Some(Text { text, stat }))
     }

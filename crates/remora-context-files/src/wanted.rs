@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use remora_core::context::{self, Known};
+use remora_core::context::{self, TimelineItem};
 use remora_core::ids::ProjectId;
 use remora_store::context_files::{FilesAt, Touched};
 use remora_store::{Recall, Store, StoreError};
@@ -19,9 +19,9 @@ const CURSOR_RULE: &str = ".cursor/rules/remora-context.mdc";
 const FRONT_MATTER: &str =
     "---\ndescription: What Remora remembers of this project\nalwaysApply: true\n---\n\n";
 /// Upper limit for folders with a file. The most recently used ones are kept; more files would litter a project.
-const MOST_FOLDERS: usize = 30;
+const MAX_FOLDERS: usize = 30;
 /// Depth limit for folders. No real project is deeper.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 /// Folders that belong to other tools. Nothing is written into them.
 const FORBIDDEN: [&str; 2] = [".git", "node_modules"];
 
@@ -126,16 +126,16 @@ pub(crate) fn of(
 }
 
 /// The observations of each folder, for the most recently used folders, in a stable order.
-fn by_folder(touched: &[Touched], root: &Path) -> Vec<(PathBuf, Vec<Known>)> {
+fn by_folder(touched: &[Touched], root: &Path) -> Vec<(PathBuf, Vec<TimelineItem>)> {
     let mut latest: Vec<PathBuf> = Vec::new();
-    let mut known: BTreeMap<PathBuf, Vec<Known>> = BTreeMap::new();
+    let mut known: BTreeMap<PathBuf, Vec<TimelineItem>> = BTreeMap::new();
     for touched in touched {
         let mut folders: Vec<PathBuf> =
             touched.files.iter().filter_map(|file| folder_of(file, root)).collect();
         folders.sort();
         folders.dedup();
         for folder in folders {
-            if !latest.contains(&folder) && latest.len() < MOST_FOLDERS {
+            if !latest.contains(&folder) && latest.len() < MAX_FOLDERS {
                 latest.push(folder.clone());
             }
             if latest.contains(&folder) {
@@ -164,7 +164,7 @@ fn folder_of(file: &str, root: &Path) -> Option<PathBuf> {
         }
     }
     let depth = plain.components().count();
-    (1..=DEEPEST).contains(&depth).then_some(plain)
+    (1..=MAX_DEPTH).contains(&depth).then_some(plain)
 }
 
 fn may_write_in(folder: &Path, root: &Folder, repository: &Repository) -> Result<(), Refusal> {

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::time::Time;
 
 /// Maximum increase of a rank by use, and maximum decrease by unused injections.
-pub const MOST_LIFT: f64 = 0.1;
-pub const MOST_SINK: f64 = 0.05;
+pub const MAX_LIFT: f64 = 0.1;
+pub const MAX_SINK: f64 = 0.05;
 /// Factor for the rank of an observation marked wrong: search still finds it, below the others.
 pub const WRONG: f64 = 0.5;
 
@@ -108,7 +108,7 @@ impl Feedback {
         if self.is_wrong() {
             return WRONG;
         }
-        1.0 + MOST_LIFT * self.use_made(now) - MOST_SINK * self.neglect()
+        1.0 + MAX_LIFT * self.use_made(now) - MAX_SINK * self.neglect()
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
                 injected, fetched, cited, useful, last_used_at: used.map(Time), ..Feedback::default()
             };
             let worth = feedback.worth(Time(now));
-            prop_assert!((1.0 - MOST_SINK..=1.0 + MOST_LIFT).contains(&worth), "{worth}");
+            prop_assert!((1.0 - MAX_SINK..=1.0 + MAX_LIFT).contains(&worth), "{worth}");
         }
 
         #[test]

@@ -29,28 +29,28 @@ pub enum Host {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Channel {
     // The bytes after the name are 0. An array and not a `String`, so that `Host` is `Copy`.
-    bytes: [u8; Channel::LONGEST],
+    bytes: [u8; Channel::MAX_LEN],
 }
 
 impl Channel {
-    const LONGEST: usize = 32;
+    const MAX_LEN: usize = 32;
 
     fn new(name: &str) -> Option<Self> {
         let is_fine = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(byte);
         let first = name.bytes().next()?;
-        if name.len() > Self::LONGEST
+        if name.len() > Self::MAX_LEN
             || !first.is_ascii_alphanumeric()
             || !name.as_bytes().iter().all(is_fine)
         {
             return None;
         }
-        let mut bytes = [0; Self::LONGEST];
+        let mut bytes = [0; Self::MAX_LEN];
         bytes[..name.len()].copy_from_slice(name.as_bytes());
         Some(Self { bytes })
     }
 
     fn name(&self) -> &str {
-        let length = self.bytes.iter().position(|byte| *byte == 0).unwrap_or(Self::LONGEST);
+        let length = self.bytes.iter().position(|byte| *byte == 0).unwrap_or(Self::MAX_LEN);
         // `new` accepts only ASCII.
         std::str::from_utf8(&self.bytes[..length]).unwrap_or_default()
     }
@@ -131,7 +131,7 @@ impl JsonSchema for Host {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9._-]*$", "maxLength": Channel::LONGEST })
+        json_schema!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9._-]*$", "maxLength": Channel::MAX_LEN })
     }
 }
 

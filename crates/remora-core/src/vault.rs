@@ -1,14 +1,14 @@
 //! Markdown notes of a vault: front matter, tags, sections and excerpts.
 
 /// Limit for the tags of a note.
-const MOST_TAGS: usize = 100;
+const MAX_TAGS: usize = 100;
 /// Size limit for front matter, in bytes. Real front matter is short.
-const LONGEST_FRONT_MATTER: usize = 16 << 10;
+const MAX_FRONT_MATTER_LEN: usize = 16 << 10;
 /// Size limits for the parts of a note that are indexed separately: short sections are joined up to the first limit,
 /// long ones are cut at the second.
 const SHORT_PART: usize = 800;
 const LONG_PART: usize = 2_000;
-const MOST_PARTS: usize = 40;
+const MAX_PARTS: usize = 40;
 
 /// A parsed note.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub fn parse(text: &str) -> Parsed<'_> {
     let mut known = Vec::new();
     for tag in tags {
         let tag = tag.trim_start_matches('#').trim_end_matches('/').to_owned();
-        if !tag.is_empty() && tag.chars().all(is_in_tag) && !known.contains(&tag) && known.len() < MOST_TAGS {
+        if !tag.is_empty() && tag.chars().all(is_in_tag) && !known.contains(&tag) && known.len() < MAX_TAGS {
             known.push(tag);
         }
     }
@@ -55,7 +55,7 @@ fn split_front_matter(text: &str) -> Option<(&str, &str)> {
             return Some((&rest[..end], &rest[end + line.len()..]));
         }
         end += line.len();
-        if end > LONGEST_FRONT_MATTER {
+        if end > MAX_FRONT_MATTER_LEN {
             return None;
         }
     }
@@ -109,7 +109,7 @@ fn inline_tags(body: &str) -> Vec<String> {
                 let rest = &line[at + 1..];
                 let end = rest.find(|c| !is_in_tag(c)).unwrap_or(rest.len());
                 // `#12` is a number, not a tag.
-                if rest[..end].contains(|c: char| !c.is_ascii_digit()) && tags.len() < MOST_TAGS {
+                if rest[..end].contains(|c: char| !c.is_ascii_digit()) && tags.len() < MAX_TAGS {
                     tags.push(rest[..end].to_owned());
                 }
             }
@@ -167,8 +167,8 @@ pub fn parts(body: &str) -> Vec<Part> {
             }
             _ => parts.extend(cut(section)),
         }
-        if parts.len() >= MOST_PARTS {
-            parts.truncate(MOST_PARTS);
+        if parts.len() >= MAX_PARTS {
+            parts.truncate(MAX_PARTS);
             break;
         }
     }
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!((parts[0].heading.as_str(), parts[0].text.as_str()), ("", "Intro.\nOne\nShort."));
         assert!(parts[1..].iter().all(|part| part.heading == "Two" && part.text.len() <= LONG_PART));
         assert!(parts.last().unwrap().text.ends_with("# no heading\n```"));
-        assert_eq!(super::parts(&"x".repeat(1 << 20)).len(), MOST_PARTS);
+        assert_eq!(super::parts(&"x".repeat(1 << 20)).len(), MAX_PARTS);
         assert_eq!(super::parts(" \n"), []);
     }
 

@@ -11,7 +11,7 @@ use crate::text::is_unspaced;
 
 /// A text with less weight is a phrase and not a claim ("Update dependencies"), so it can be neither wrong nor repeated.
 /// A word weighs 2, a character of a script without spaces weighs 1: four words, or eight such characters.
-const LEAST_WEIGHT: usize = 8;
+const MIN_WEIGHT: usize = 8;
 
 /// Statements that a person called wrong.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -101,7 +101,7 @@ fn pairs(text: &str) -> Option<HashSet<u64>> {
         words.pop();
     }
     let weight: usize = words.iter().map(|word| if word.contains(is_unspaced) { 1 } else { 2 }).sum();
-    (weight >= LEAST_WEIGHT).then(|| pair_hashes(&words).into_iter().collect())
+    (weight >= MIN_WEIGHT).then(|| pair_hashes(&words).into_iter().collect())
 }
 
 #[cfg(test)]

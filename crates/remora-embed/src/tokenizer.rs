@@ -17,7 +17,7 @@ const UNKNOWN: u16 = 100;
 const START: u16 = 101;
 const END: u16 = 102;
 /// Longer words count as unknown.
-const LONGEST_WORD: usize = 100;
+const MAX_WORD_LEN: usize = 100;
 
 /// The tokens of a text: the start token, the first `limit - 2` tokens of the text, and the end token.
 pub(crate) fn tokenize(text: &str, limit: usize) -> Vec<u16> {
@@ -106,7 +106,7 @@ impl Pieces {
     fn push(&mut self, character: char) {
         self.characters += 1;
         // Beyond the limit only the length matters.
-        if self.characters <= LONGEST_WORD {
+        if self.characters <= MAX_WORD_LEN {
             self.word.push(character);
         }
     }
@@ -114,7 +114,7 @@ impl Pieces {
     fn end_word(&mut self) {
         if self.characters > 0 {
             let before = self.tokens.len();
-            if self.characters > LONGEST_WORD || !self.cut() {
+            if self.characters > MAX_WORD_LEN || !self.cut() {
                 self.tokens.truncate(before);
                 self.tokens.push(UNKNOWN);
             }

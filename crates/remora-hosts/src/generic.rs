@@ -16,7 +16,7 @@ use serde_json::{Number, Value};
 use crate::Reading;
 use crate::claude_code;
 use crate::tools::{Does, Raw, Tools};
-use crate::wire::{LONGEST_ID, Wire};
+use crate::wire::{MAX_ID_LEN, Wire};
 
 /// Programs use Claude Code's tool names or their own. An unknown tool with a `command` is read as a shell command.
 const TOOLS: Tools = Tools { otherwise: Some(Does::Run), ..claude_code::TOOLS };
@@ -190,7 +190,7 @@ fn read_as<M: Message>(mut wire: Wire) -> Result<Event, String> {
     let (members, private) = wire.into_parts();
     let members = Value::Object(members);
     let Whole { common, message }: Whole<M> = Whole { common: typed(&members)?, message: typed(members)? };
-    let session = prefix(&common.session, LONGEST_ID).to_owned();
+    let session = prefix(&common.session, MAX_ID_LEN).to_owned();
     let timestamp = match common.timestamp {
         Some(Timestamp::Text(text)) => id(Some(text)),
         Some(Timestamp::Number(number)) => Some(number.to_string()),
@@ -234,7 +234,7 @@ fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
 }
 
 fn id(given: Option<String>) -> Option<String> {
-    given.filter(|id| !id.is_empty()).map(|id| prefix(&id, LONGEST_ID).to_owned())
+    given.filter(|id| !id.is_empty()).map(|id| prefix(&id, MAX_ID_LEN).to_owned())
 }
 
 fn said(given: Option<String>, otherwise: &str) -> String {

@@ -9,9 +9,9 @@ use remora_core::text::prefix;
 use serde_json::{Map, Value};
 
 /// Longer ids are cut. No known host has them.
-pub(crate) const LONGEST_ID: usize = 256;
+pub(crate) const MAX_ID_LEN: usize = 256;
 /// Longer paths are ignored. No system can open them.
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH_LEN: usize = 4096;
 
 pub(crate) struct Wire {
     members: Map<String, Value>,
@@ -41,13 +41,13 @@ impl Wire {
 
     pub(crate) fn id(&self, name: &str) -> Option<String> {
         let id = self.members.get(name)?.as_str()?;
-        (!id.is_empty()).then(|| prefix(id, LONGEST_ID).to_owned())
+        (!id.is_empty()).then(|| prefix(id, MAX_ID_LEN).to_owned())
     }
 
     /// An absolute path. Paths over the limit are ignored, because a path cannot be cut.
     pub(crate) fn path(&self, name: &str) -> Option<String> {
         let path = self.members.get(name)?.as_str()?;
-        (path.starts_with('/') && path.len() <= LONGEST_PATH).then(|| path.to_owned())
+        (path.starts_with('/') && path.len() <= MAX_PATH_LEN).then(|| path.to_owned())
     }
 
     pub(crate) fn value(&mut self, name: &str) -> Value {

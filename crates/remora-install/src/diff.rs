@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 /// Lines shown around a change.
 const AROUND: usize = 2;
 /// Longer lines are cut where they did not change: some hosts keep their state on one line.
-const LONGEST: usize = 300;
+const MAX_LEN: usize = 300;
 /// Characters shown on each side of the changed part of a long line.
 const BESIDE: usize = 60;
 
@@ -45,7 +45,7 @@ fn hunks(before: &str, after: &str) -> Result<String, fmt::Error> {
 
 /// A line that did not change, cut at its end.
 fn cut(line: &str) -> String {
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_LEN) {
         None => line.to_owned(),
         Some((end, _)) => format!("{} …", &line[..end]),
     }
@@ -53,7 +53,7 @@ fn cut(line: &str) -> String {
 
 /// A changed line. If it is long, only what differs from the `other` side, and a little beside it.
 fn changed(line: &str, other: Option<&String>) -> String {
-    let Some(other) = other.filter(|_| line.chars().nth(LONGEST).is_some()) else { return line.to_owned() };
+    let Some(other) = other.filter(|_| line.chars().nth(MAX_LEN).is_some()) else { return line.to_owned() };
     let same = |one: (char, char)| one.0 == one.1;
     let start: usize =
         line.chars().zip(other.chars()).take_while(|one| same(*one)).map(|(c, _)| c.len_utf8()).sum();

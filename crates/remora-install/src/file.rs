@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use remora_sys::file::{is_absent, replace_keeping};
 
 /// Larger files are refused. Claude Code's state file beside its settings can have several megabytes.
-const LARGEST: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Byte order mark, written by some editors on Windows. It is not part of the text.
 const MARK: &str = "\u{feff}";
@@ -72,7 +72,7 @@ impl Found {
         if !metadata.is_file() {
             return Err(Refused::NotAFile);
         }
-        if metadata.len() > LARGEST {
+        if metadata.len() > MAX_BYTES {
             return Err(Refused::TooLarge(metadata.len()));
         }
         let text = String::from_utf8(fs::read(&path)?).map_err(|_| Refused::NotText)?;

@@ -12,7 +12,7 @@ use crate::entry::{self, Format, Unfit};
 use crate::file::{Found, Refused, missing_folders};
 use crate::receipt::{self, ChangedFile, FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, Recipe, Wanted};
-use crate::{Lock, Surroundings, words};
+use crate::{InstallEnv, Lock, words};
 
 /// Planned changes, host by host.
 #[derive(Debug, Serialize)]
@@ -95,7 +95,7 @@ impl HostPlan {
 
 /// Compares files with recipes. Writes nothing.
 pub fn plan(
-    around: &Surroundings,
+    around: &InstallEnv,
     recipes: &[&'static Recipe],
     project: Option<&Path>,
     allow: bool,
@@ -137,7 +137,7 @@ pub(crate) enum Problem {
 }
 
 fn plan_file(
-    around: &Surroundings,
+    around: &InstallEnv,
     host: Host,
     wanted: &Wanted,
     installed: Option<&Installed>,
@@ -178,7 +178,7 @@ fn plan_file(
 
 /// The file as it would be without Remora.
 fn base(
-    around: &Surroundings,
+    around: &InstallEnv,
     host: Host,
     found: &Found,
     content: &Content,
@@ -218,7 +218,7 @@ fn base(
 }
 
 /// The installations in the receipt: each host with its project, and whether reading memory was allowed.
-pub fn installed(around: &Surroundings) -> io::Result<Vec<(Host, Option<PathBuf>, bool)>> {
+pub fn installed(around: &InstallEnv) -> io::Result<Vec<(Host, Option<PathBuf>, bool)>> {
     let receipt = Receipt::read(&around.data_dir)?;
     Ok(receipt.installed.into_iter().map(|one| (one.host, one.project, one.allow)).collect())
 }
@@ -232,7 +232,7 @@ pub struct Done {
 }
 
 /// Applies a plan. Each host is changed completely or not at all.
-pub fn apply(around: &Surroundings, plan: Plan, _lock: &Lock) -> io::Result<Vec<Done>> {
+pub fn apply(around: &InstallEnv, plan: Plan, _lock: &Lock) -> io::Result<Vec<Done>> {
     let mut receipt = Receipt::read(&around.data_dir)?;
     let mut done = Vec::new();
     for host in plan.hosts {
@@ -253,7 +253,7 @@ pub fn apply(around: &Surroundings, plan: Plan, _lock: &Lock) -> io::Result<Vec<
 
 /// Writes the files of a host and their receipt. Returns the reason if the host was left unchanged.
 fn write_host(
-    around: &Surroundings,
+    around: &InstallEnv,
     receipt: &mut Receipt,
     host: Host,
     files: Vec<FilePlan>,

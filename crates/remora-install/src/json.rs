@@ -19,7 +19,7 @@ pub(crate) enum JsonError {
 }
 
 /// Deeper nesting is refused: no configuration needs it, and the parser recurses.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 #[derive(Debug)]
 struct Node {
@@ -306,7 +306,7 @@ enum Layout {
 }
 
 /// Longer objects and lists are not written on one line, in bytes.
-const LONGEST_LINE: usize = 140;
+const MAX_LINE_LEN: usize = 140;
 
 impl Layout {
     /// The layout of the existing value.
@@ -364,7 +364,7 @@ impl Style {
             other => return other.to_string(),
         };
         let line = format!("{open}{}{close}", parts.join(", "));
-        let is_short = line.len() <= LONGEST_LINE && !line.contains('\n');
+        let is_short = line.len() <= MAX_LINE_LEN && !line.contains('\n');
         if parts.is_empty() || layout == Layout::OneLine || (layout == Layout::Lines(0) && is_short) {
             return line;
         }
@@ -441,7 +441,7 @@ impl Reader<'_> {
     }
 
     fn node(&mut self, depth: usize) -> Result<Node, JsonError> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(self.error("nested too deep"));
         }
         let start = self.at;

@@ -29,7 +29,7 @@ pub use recipe::{READING_TOOLS, RECIPES, Recipe, recipe};
 
 /// The machine as a recipe sees it.
 #[expect(missing_debug_implementations, reason = "a function has none that says anything")]
-pub struct Surroundings<'a> {
+pub struct InstallEnv<'a> {
     pub home: PathBuf,
     /// Directory of the receipt and the copies.
     pub data_dir: PathBuf,
@@ -42,7 +42,7 @@ pub struct Surroundings<'a> {
     pub version: &'static str,
 }
 
-impl Surroundings<'_> {
+impl InstallEnv<'_> {
     /// Whether hosts have to be given the data directory, because it is not the default.
     pub fn has_own_data_dir(&self) -> bool {
         self.data_dir != self.home.join(".remora")

@@ -9,7 +9,7 @@ use remora_sys::lock;
 
 const NAME: &str = "install.lock";
 /// Writing all hosts takes well under a second. After this, the other process hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Proof that no other process installs or uninstalls now. The kernel releases it with the process.
 #[derive(Debug)]
@@ -24,6 +24,6 @@ impl Lock {
         if !data_dir.is_dir() {
             return Ok(Self { _file: None });
         }
-        Ok(Self { _file: Some(lock::take(&data_dir.join(NAME), PATIENCE)?) })
+        Ok(Self { _file: Some(lock::take(&data_dir.join(NAME), LOCK_TIMEOUT)?) })
     }
 }

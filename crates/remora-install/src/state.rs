@@ -11,7 +11,7 @@ use crate::entry;
 use crate::file::Found;
 use crate::receipt::{FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, RECIPES, Recipe, recipe};
-use crate::{Surroundings, toml, words};
+use crate::{InstallEnv, toml, words};
 
 /// A host on this machine, for the user or in one project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,14 +64,14 @@ pub enum Hooks {
 }
 
 /// Every host that is on this machine or has hooks of ours, and every project in the receipt.
-pub fn hosts(around: &Surroundings) -> Vec<HostState> {
+pub fn hosts(around: &InstallEnv) -> Vec<HostState> {
     // An unreadable receipt is ignored; the files themselves are checked.
     let receipt = Receipt::read(&around.data_dir).ok();
     RECIPES.iter().flat_map(|recipe| places(around, recipe, receipt.as_ref())).collect()
 }
 
 /// The states of one host: for the user, then in each project.
-fn places(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Vec<HostState> {
+fn places(around: &InstallEnv, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Vec<HostState> {
     let installed = receipt.into_iter().flat_map(|receipt| &receipt.installed);
     let projects = installed.filter(|one| one.host == recipe.host).filter_map(|one| one.project.as_deref());
     let state = |project: Option<&Path>| HostState {
@@ -90,7 +90,7 @@ fn places(around: &Surroundings, recipe: &'static Recipe, receipt: Option<&Recei
 }
 
 fn look(
-    around: &Surroundings,
+    around: &InstallEnv,
     recipe: &'static Recipe,
     project: Option<&Path>,
     known: Option<&Installed>,
@@ -174,7 +174,7 @@ fn look(
 }
 
 /// Whether Claude Code has our plugin enabled.
-pub fn has_plugin(around: &Surroundings) -> bool {
+pub fn has_plugin(around: &InstallEnv) -> bool {
     let Some(recipe) = recipe(Host::ClaudeCode) else { return false };
     let Ok(found) = Found::look(&recipe.folder_of(around).join("settings.json")) else { return false };
     let Ok(settings) = serde_json::from_str::<serde_json::Value>(found.body()) else { return false };
@@ -185,10 +185,10 @@ pub fn has_plugin(around: &Surroundings) -> bool {
 }
 
 /// Limit for the files that [`last_used`] examines per host.
-const MOST_FILES: usize = 20_000;
+const MAX_FILES: usize = 20_000;
 
 /// When the host last wrote to one of its own session records, if their location is known.
-pub fn last_used(around: &Surroundings, host: Host) -> Option<SystemTime> {
+pub fn last_used(around: &InstallEnv, host: Host) -> Option<SystemTime> {
     let (folder, depth) = match host {
         Host::ClaudeCode => ("projects", 1),
         Host::Codex => ("sessions", 3),
@@ -203,7 +203,7 @@ fn newest(folder: &Path, depth: usize, seen: &mut usize) -> Option<SystemTime> {
     let mut latest = None;
     for entry in fs::read_dir(folder).ok()?.flatten() {
         *seen += 1;
-        if *seen > MOST_FILES {
+        if *seen > MAX_FILES {
             break;
         }
         let Ok(kind) = entry.file_type() else { continue };

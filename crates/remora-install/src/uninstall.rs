@@ -14,7 +14,7 @@ use crate::install::{Problem, remove_folders};
 use crate::receipt::{self, ChangedFile, Hash, Receipt};
 use crate::recipe::{Ask, Content, Recipe};
 use crate::toml;
-use crate::{Lock, Surroundings, words};
+use crate::{InstallEnv, Lock, words};
 
 /// Planned changes, host by host.
 #[derive(Debug, Serialize)]
@@ -78,11 +78,7 @@ impl HostRemoval {
 }
 
 /// Plans the removal of everything in the receipt. Without a receipt, removes what can be recognised as ours.
-pub fn plan(
-    around: &Surroundings,
-    recipes: &[&'static Recipe],
-    project: Option<&Path>,
-) -> io::Result<Removal> {
+pub fn plan(around: &InstallEnv, recipes: &[&'static Recipe], project: Option<&Path>) -> io::Result<Removal> {
     let receipt = Receipt::read(&around.data_dir)?;
     let mut hosts = Vec::new();
     let mut left = Left::new();
@@ -116,7 +112,7 @@ pub fn plan(
 type Left = HashMap<PathBuf, Option<String>>;
 
 fn files(
-    around: &Surroundings,
+    around: &InstallEnv,
     recipe: &Recipe,
     project: Option<&Path>,
     receipt: &Receipt,
@@ -166,7 +162,7 @@ fn files(
 }
 
 fn file(
-    around: &Surroundings,
+    around: &InstallEnv,
     host: Host,
     found: Found,
     wanted: &crate::recipe::Wanted,
@@ -228,7 +224,7 @@ pub struct Undone {
 }
 
 /// Applies a plan. Returns the files that could not be restored; the receipt keeps their hosts.
-pub fn apply(around: &Surroundings, removal: &Removal, _lock: &Lock) -> io::Result<Vec<Undone>> {
+pub fn apply(around: &InstallEnv, removal: &Removal, _lock: &Lock) -> io::Result<Vec<Undone>> {
     let mut receipt = Receipt::read(&around.data_dir)?;
     let mut undone = Vec::new();
     for host in &removal.hosts {

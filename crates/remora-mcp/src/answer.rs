@@ -56,32 +56,32 @@ pub(crate) struct Line {
 }
 
 /// Token limit of a line, as text and as data.
-pub(crate) const MOST_FOR_LINE: u64 = 100;
+pub(crate) const MAX_LINE_TOKENS: u64 = 100;
 /// Token limits of the texts in a line.
-const MOST_FOR_TITLE: u64 = 32;
-const MOST_FOR_SNIPPET: u64 = 32;
-const MOST_FOR_NAME: u64 = 8;
+const MAX_TITLE_TOKENS: u64 = 32;
+const MAX_SNIPPET_TOKENS: u64 = 32;
+const MAX_NAME_TOKENS: u64 = 8;
 /// If less than this follows the title, in bytes, the snippet is dropped.
-const SHORTEST_REST: usize = 20;
+const MIN_REST_LEN: usize = 20;
 /// Explains the format once, above all lines.
 pub(crate) const LEGEND: &str = "#id kind date ~tokens of the whole record: title";
 
 impl Line {
     /// Makes stored texts safe and cuts them, so that the line stays within its limit.
     pub(crate) fn fitted(mut self) -> Self {
-        self.title = safe_tokens(&self.title, MOST_FOR_TITLE);
-        self.project = self.project.map(|name| safe_tokens(&name, MOST_FOR_NAME));
-        self.snippet = safe_tokens(&self.snippet, MOST_FOR_SNIPPET);
+        self.title = safe_tokens(&self.title, MAX_TITLE_TOKENS);
+        self.project = self.project.map(|name| safe_tokens(&name, MAX_NAME_TOKENS));
+        self.snippet = safe_tokens(&self.snippet, MAX_SNIPPET_TOKENS);
         // A snippet often starts with the title, which the line already shows.
         if let Some(rest) = self.snippet.strip_prefix(self.title.trim_end_matches(['…', '.'])) {
             let rest = rest.trim_start_matches(['.', '…', ' ']);
-            self.snippet = if rest.len() < SHORTEST_REST { String::new() } else { rest.to_owned() };
+            self.snippet = if rest.len() < MIN_REST_LEN { String::new() } else { rest.to_owned() };
         }
-        if self.cost() > MOST_FOR_LINE {
+        if self.cost() > MAX_LINE_TOKENS {
             self.snippet.clear();
         }
-        if self.cost() > MOST_FOR_LINE {
-            self.title = safe_tokens(&self.title, MOST_FOR_TITLE / 2);
+        if self.cost() > MAX_LINE_TOKENS {
+            self.title = safe_tokens(&self.title, MAX_TITLE_TOKENS / 2);
         }
         self
     }
@@ -130,7 +130,7 @@ mod tests {
                 remark: "superseded by #123457; also #123458".to_owned(),
             };
             let line = line.fitted();
-            assert!(line.cost() <= MOST_FOR_LINE, "{}: {line}", line.cost());
+            assert!(line.cost() <= MAX_LINE_TOKENS, "{}: {line}", line.cost());
         }
     }
 }

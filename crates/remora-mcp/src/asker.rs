@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use remora_app::{Ancestors, AppError, Reach, Whose, is_relative_path};
+use remora_app::{Ancestors, AppError, ProjectSelector, Reach, is_relative_path};
 use remora_store::Store;
 
 use crate::Memory;
@@ -13,7 +13,7 @@ use crate::failure::{Failure, PROJECTS};
 pub(crate) struct Asker<M> {
     pub(crate) memory: Arc<M>,
     /// Default project for calls that name none; over HTTP only if the address names it.
-    pub(crate) home: Option<Whose>,
+    pub(crate) home: Option<ProjectSelector>,
     /// The processes above this one; none over HTTP.
     pub(crate) ancestors: Ancestors,
 }
@@ -24,12 +24,12 @@ const ALL: &str = "all";
 impl<M: Memory> Asker<M> {
     /// The named project, or the host's own, if it is within reach. There is no other default, so that a missing argument
     /// never exposes the memory of all projects.
-    pub(crate) async fn whose(&self, named: Option<&str>) -> Result<Whose, Failure> {
+    pub(crate) async fn scope_of(&self, named: Option<&str>) -> Result<ProjectSelector, Failure> {
         let named = named.map(str::trim).filter(|name| !name.is_empty() && *name != ".");
-        let (whose, is_named) = (self.meant(named)?, named.is_some());
+        let (selector, is_named) = (self.meant(named)?, named.is_some());
         let reach = self.reach().await?;
         let read = move |store: &Store| {
-            if is_named { reach.whose(store, whose) } else { reach.own(store, whose) }
+            if is_named { reach.scope_of(store, selector) } else { reach.own(store, selector) }
         };
         Ok(self.memory.read(read).await?)
     }
@@ -47,24 +47,24 @@ impl<M: Memory> Asker<M> {
         self.memory.read(move |store| reach.record(store, &id)).await
     }
 
-    fn meant(&self, named: Option<&str>) -> Result<Whose, Failure> {
+    fn meant(&self, named: Option<&str>) -> Result<ProjectSelector, Failure> {
         match named {
-            Some(name) if name.eq_ignore_ascii_case(ALL) => Ok(Whose::All),
+            Some(name) if name.eq_ignore_ascii_case(ALL) => Ok(ProjectSelector::All),
             Some(name) => self.named(name),
             None => self.home.clone().ok_or_else(|| Failure::new("`project` is missing", PROJECTS)),
         }
     }
 
     /// Resolves a relative directory against the host's own.
-    fn named(&self, name: &str) -> Result<Whose, Failure> {
+    fn named(&self, name: &str) -> Result<ProjectSelector, Failure> {
         match &self.home {
-            Some(Whose::Directory(home)) if is_relative_path(name) => {
-                Ok(Whose::Project(home.join(name).to_string_lossy().into_owned()))
+            Some(ProjectSelector::Directory(home)) if is_relative_path(name) => {
+                Ok(ProjectSelector::Project(home.join(name).to_string_lossy().into_owned()))
             }
             _ if is_relative_path(name) => {
                 Err(Failure::new(format!("no project is known as `{name}`"), PROJECTS))
             }
-            _ => Ok(Whose::Project(name.to_owned())),
+            _ => Ok(ProjectSelector::Project(name.to_owned())),
         }
     }
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
-use remora_app::{Ancestors, Whose, is_relative_path};
+use remora_app::{Ancestors, ProjectSelector, is_relative_path};
 use rmcp::model::{Extensions, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -18,7 +18,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use crate::{Memory, Server, lines};
 
 /// Size limit of a body, in bytes.
-pub const LONGEST_BODY: usize = lines::LONGEST;
+pub const MAX_BODY_LEN: usize = lines::MAX_LEN;
 
 /// The answer to a body that is no message, as over standard input; `None` for a message. The library would answer in
 /// plain text.
@@ -58,13 +58,17 @@ impl<M: Memory> Endpoint<M> {
 }
 
 /// The project in the address of a request: `/mcp?project=NAME`. Requests over standard input have no address.
-pub(crate) fn home(extensions: &Extensions) -> Option<Whose> {
+pub(crate) fn home(extensions: &Extensions) -> Option<ProjectSelector> {
     let query = extensions.get::<Parts>()?.uri.query()?;
     let value = query.split('&').find_map(|pair| pair.strip_prefix("project="))?;
     let name = decoded(value);
     // A relative path would be resolved against the daemon's directory, which is unrelated to the host's.
     (!name.is_empty() && !is_relative_path(&name)).then(|| {
-        if Path::new(&name).is_absolute() { Whose::Directory(name.into()) } else { Whose::Project(name) }
+        if Path::new(&name).is_absolute() {
+            ProjectSelector::Directory(name.into())
+        } else {
+            ProjectSelector::Project(name)
+        }
     })
 }
 

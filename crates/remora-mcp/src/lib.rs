@@ -23,6 +23,6 @@ mod shown;
 pub mod stdio;
 mod tools;
 
-pub use http::{Endpoint, LONGEST_BODY, refusal, too_long};
+pub use http::{Endpoint, MAX_BODY_LEN, refusal, too_long};
 pub use memory::Memory;
 pub use server::Server;

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 /// Longest line, in bytes. Saved texts are cut to a fraction of it anyway, and HTTP has the same limit.
-pub(crate) const LONGEST: usize = 4 << 20;
+pub(crate) const MAX_LEN: usize = 4 << 20;
 /// Limit for answers that wait for a host that does not read. When it is reached, no more lines are read.
 const WAITING: usize = 64;
 
@@ -75,7 +75,7 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
             let end = read.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(read.len(), |end| end + 1);
             let is_last = taken == 0;
-            let fits = self.line.len() + taken <= LONGEST;
+            let fits = self.line.len() + taken <= MAX_LEN;
             if fits && !self.skips {
                 self.line.extend_from_slice(&read[..taken]);
             }
@@ -122,7 +122,7 @@ pub(crate) fn refusal(text: &[u8]) -> Option<Vec<u8>> {
 
 /// The error that answers a message above the size limit.
 pub(crate) fn too_long() -> ErrorData {
-    ErrorData::new(ErrorCode::PARSE_ERROR, format!("a message is longer than {LONGEST} bytes"), None)
+    ErrorData::new(ErrorCode::PARSE_ERROR, format!("a message is longer than {MAX_LEN} bytes"), None)
 }
 
 fn hear(line: &[u8]) -> Heard {

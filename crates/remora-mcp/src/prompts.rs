@@ -10,7 +10,7 @@ use crate::asker::Asker;
 use crate::tools;
 
 const RECALL: &str = "recall";
-const LONGEST_TOPIC: usize = 400;
+const MAX_TOPIC_LEN: usize = 400;
 
 pub(crate) fn all() -> Vec<Prompt> {
     let topic = PromptArgument::new("topic").with_description("What to recall").with_required(true);
@@ -27,13 +27,13 @@ pub(crate) async fn get<M: Memory>(
     if name != RECALL {
         return Err(ErrorData::invalid_params(format!("there is no prompt `{}`", safe(name, 60)), None));
     }
-    let topic = arguments.get("topic").and_then(Value::as_str).map(|topic| safe(topic, LONGEST_TOPIC));
+    let topic = arguments.get("topic").and_then(Value::as_str).map(|topic| safe(topic, MAX_TOPIC_LEN));
     let Some(topic) = topic.filter(|topic| !topic.is_empty()) else {
         return Err(ErrorData::invalid_params("`topic` is missing", None));
     };
-    let found = match asker.whose(None).await {
-        Ok(whose) => {
-            let mut request = SearchRequest::new(whose);
+    let found = match asker.scope_of(None).await {
+        Ok(selector) => {
+            let mut request = SearchRequest::new(selector);
             request.text = topic.clone();
             request.limit = 10;
             tools::index(asker, request).await

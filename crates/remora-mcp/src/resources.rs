@@ -16,8 +16,8 @@ const OBSERVATIONS: &str = "remora://observations/";
 const SESSIONS: &str = "remora://sessions/";
 const MARKDOWN: &str = "text/markdown";
 /// Limit for listed records of each kind. Search finds the others.
-const MOST: u32 = 10;
-const LONGEST_NAME: usize = 100;
+const MAX_OBSERVATIONS: u32 = 10;
+const MAX_NAME_LEN: usize = 100;
 
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
     let template = |uri: &str, name: &str, description: &str| {
@@ -37,10 +37,10 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 
 /// The latest records of the host's project; empty if the project is unknown.
 pub(crate) async fn latest<M: Memory>(asker: &Asker<M>) -> Result<Vec<Resource>, ErrorData> {
-    let Ok(home) = asker.whose(None).await else { return Ok(Vec::new()) };
+    let Ok(home) = asker.scope_of(None).await else { return Ok(Vec::new()) };
     let read = move |store: &_| {
         let project = remora_app::project(store, &home)?;
-        records::latest(store, project, MOST)
+        records::latest(store, project, MAX_OBSERVATIONS)
     };
     let latest = match asker.memory.read(read).await {
         Ok(latest) => latest,
@@ -48,7 +48,7 @@ pub(crate) async fn latest<M: Memory>(asker: &Asker<M>) -> Result<Vec<Resource>,
         Err(error) => return Err(failed(error)),
     };
     let resource = |uri: String, name: &str, at: Time| {
-        Resource::new(uri, safe(name, LONGEST_NAME)).with_description(at.date()).with_mime_type(MARKDOWN)
+        Resource::new(uri, safe(name, MAX_NAME_LEN)).with_description(at.date()).with_mime_type(MARKDOWN)
     };
     let observations = latest
         .observations

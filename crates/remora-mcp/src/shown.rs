@@ -13,12 +13,12 @@ use serde_json::{Map, Value, json};
 use crate::answer::{Line, lines};
 
 /// Length limits for titles and names, in characters.
-const LONGEST_TITLE: usize = 300;
-const LONGEST_NAME: usize = 80;
+const MAX_TITLE_LEN: usize = 300;
+const MAX_NAME_LEN: usize = 80;
 /// Length limit for a prompt in the list of a session's turns, in characters.
-const LONGEST_PROMPT: usize = 160;
+const MAX_PROMPT_LEN: usize = 160;
 /// Limit for listed observations of a session.
-const MOST_LINES: usize = 30;
+const MAX_LINES: usize = 30;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shown {
@@ -70,7 +70,7 @@ impl Shown {
     fn words(mut self, name: &'static str, words: &[String]) -> Self {
         if !words.is_empty() {
             self.parts
-                .push((name, Part::Words(words.iter().map(|word| safe(word, LONGEST_TITLE)).collect())));
+                .push((name, Part::Words(words.iter().map(|word| safe(word, MAX_TITLE_LEN)).collect())));
         }
         self
     }
@@ -148,7 +148,7 @@ fn begin(kind: RecordKind, number: i64, at: Time, title: &str) -> Shown {
         kind: kind.name(),
         at,
         project: None,
-        title: safe(title, LONGEST_TITLE),
+        title: safe(title, MAX_TITLE_LEN),
         parts: Vec::new(),
     }
 }
@@ -157,7 +157,7 @@ fn of_observation(row: &ObservationRow) -> Shown {
     let observation = &row.observation;
     let mut shown = begin(RecordKind::Observation, row.id.0, row.created_at, &observation.title);
     shown.kind = observation.kind.name();
-    shown.project = Some(safe(&row.project, LONGEST_NAME));
+    shown.project = Some(safe(&row.project, MAX_NAME_LEN));
     shown
         .part("subtitle", &observation.subtitle)
         .part("narrative", &observation.narrative)
@@ -172,7 +172,7 @@ fn of_observation(row: &ObservationRow) -> Shown {
 fn of_summary(row: &SummaryRow) -> Shown {
     let summary = &row.summary;
     let mut shown = begin(RecordKind::Summary, row.id.0, row.created_at, &summary.request);
-    shown.project = Some(safe(&row.project, LONGEST_NAME));
+    shown.project = Some(safe(&row.project, MAX_NAME_LEN));
     with_summary(shown, row)
 }
 
@@ -196,7 +196,7 @@ fn of_turn(row: &PromptRow) -> Shown {
 
 fn of_fact(row: &FactRow) -> Shown {
     let mut shown = begin(RecordKind::Fact, row.id.0, row.valid_from, &row.fact.key);
-    shown.project = row.project.as_deref().map(|name| safe(name, LONGEST_NAME));
+    shown.project = row.project.as_deref().map(|name| safe(name, MAX_NAME_LEN));
     shown
         .part("value", &row.fact.value)
         .part("source", &row.fact.source.to_string())
@@ -223,15 +223,15 @@ fn of_session(whole: &WholeSession) -> Shown {
     let turns: Vec<String> = whole
         .turns
         .iter()
-        .map(|turn| format!("t{}: {}", turn.id, safe(&turn.text, LONGEST_PROMPT)))
+        .map(|turn| format!("t{}: {}", turn.id, safe(&turn.text, MAX_PROMPT_LEN)))
         .collect();
     let row = &whole.session;
     Shown {
-        id: safe(&row.content_session_id, LONGEST_NAME),
+        id: safe(&row.content_session_id, MAX_NAME_LEN),
         kind: "session",
         at: row.started_at,
-        project: Some(safe(&row.project, LONGEST_NAME)),
-        title: safe(row.title.as_deref().unwrap_or_default(), LONGEST_TITLE),
+        project: Some(safe(&row.project, MAX_NAME_LEN)),
+        title: safe(row.title.as_deref().unwrap_or_default(), MAX_TITLE_LEN),
         parts: Vec::new(),
     }
     .part("host", &row.host)
@@ -246,12 +246,12 @@ pub(crate) fn session_summary(found: &SessionSummary) -> Shown {
     let mut shown = Shown {
         id: match &found.summary {
             Some(summary) => format!("s{}", summary.id),
-            None => safe(&row.content_session_id, LONGEST_NAME),
+            None => safe(&row.content_session_id, MAX_NAME_LEN),
         },
         kind: if found.summary.is_some() { "summary" } else { "session" },
         at: row.started_at,
-        project: Some(safe(&row.project, LONGEST_NAME)),
-        title: safe(request.or(row.title.as_deref()).unwrap_or_default(), LONGEST_TITLE),
+        project: Some(safe(&row.project, MAX_NAME_LEN)),
+        title: safe(request.or(row.title.as_deref()).unwrap_or_default(), MAX_TITLE_LEN),
         parts: Vec::new(),
     }
     .part("session", &row.content_session_id)
@@ -260,7 +260,7 @@ pub(crate) fn session_summary(found: &SessionSummary) -> Shown {
     if let Some(summary) = &found.summary {
         shown = with_summary(shown, summary);
     }
-    let index: Vec<Line> = found.observations.iter().rev().take(MOST_LINES).map(line).collect();
+    let index: Vec<Line> = found.observations.iter().rev().take(MAX_LINES).map(line).collect();
     let index: Vec<String> = index.iter().map(|line| lines(std::slice::from_ref(line))).collect();
     shown.list("observations", &index)
 }

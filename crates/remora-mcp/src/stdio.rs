@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use remora_app::{Ancestors, Whose};
+use remora_app::{Ancestors, ProjectSelector};
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 
@@ -14,7 +14,7 @@ use crate::{Memory, Server};
 const THREADS: usize = 4;
 
 /// Answers requests until standard input ends. The caller must not print to standard output.
-pub fn serve<M: Memory>(memory: M, home: Option<Whose>) -> io::Result<()> {
+pub fn serve<M: Memory>(memory: M, home: Option<ProjectSelector>) -> io::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(THREADS).build()?;
     let ended = runtime.block_on(async {

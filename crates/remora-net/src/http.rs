@@ -12,7 +12,7 @@ use crate::error::{CallError, short_reason};
 use crate::refusal::Refusal;
 
 /// Size limit for an answer, in bytes.
-const LONGEST_BODY: usize = 4 * 1024 * 1024;
+const MAX_BODY_LEN: usize = 4 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A service at an address, with its key. Redirects are not followed, so the key is sent nowhere else.
@@ -188,7 +188,7 @@ async fn read(mut response: Response) -> (Vec<u8>, End) {
     let mut bytes = Vec::new();
     loop {
         match response.chunk().await {
-            Ok(Some(chunk)) if bytes.len() + chunk.len() > LONGEST_BODY => return (bytes, End::TooLong),
+            Ok(Some(chunk)) if bytes.len() + chunk.len() > MAX_BODY_LEN => return (bytes, End::TooLong),
             Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
             Ok(None) => return (bytes, End::Whole),
             Err(error) => return (bytes, End::Broken(error)),

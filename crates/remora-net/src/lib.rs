@@ -2,7 +2,7 @@
 //!
 //! [`Http`] is a service at an address, with its key. It is bounded in time and size, follows no redirects, does not
 //! retry, and never shows the key in an error. [`CallError`] sorts failures by what the caller can do about them.
-//! [`Patience`] is the retry schedule of a failing service: it says when the next attempt may be made. There is one
+//! [`RetryClock`] is the retry schedule of a failing service: it says when the next attempt may be made. There is one
 //! per service, shared by all callers. [`Health`] reports on it.
 //!
 //! The observer calls models through this crate, and the daemon calls embedders. The crate does not know what a
@@ -16,7 +16,7 @@ mod refusal;
 
 pub use error::{CallError, short_reason};
 pub use http::{Http, root_cause};
-pub use patience::{Health, Patience, Trouble};
+pub use patience::{Health, Outage, RetryClock};
 pub use reach::{Reached, reach};
 pub use refusal::{Refusal, until};
 pub use reqwest::header::HeaderValue;

@@ -19,16 +19,16 @@ const WHILE_PROBING: Duration = Duration::from_secs(5);
 
 /// Decides when a provider may be called.
 #[derive(Debug, Clone, Default)]
-pub struct Patience {
+pub struct RetryClock {
     failures: u32,
     not_before: Option<Time>,
     probing: bool,
-    trouble: Option<Trouble>,
+    trouble: Option<Outage>,
 }
 
 /// Why a provider is not available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Trouble {
+pub struct Outage {
     pub reason: String,
     pub since: Time,
     pub next_try: Time,
@@ -39,10 +39,10 @@ pub struct Trouble {
 pub struct Health {
     pub provider: String,
     pub model: String,
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<Outage>,
 }
 
-impl Patience {
+impl RetryClock {
     /// Whether the provider may be called now; otherwise, how long to wait.
     pub fn admit(&mut self, now: Time) -> Result<(), Duration> {
         let Some(not_before) = self.not_before else { return Ok(()) };
@@ -76,11 +76,11 @@ impl Patience {
         // Several calls may have started before the first failure; the latest time counts.
         self.not_before = self.not_before.max(Some(next_try));
         let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
-        self.trouble = Some(Trouble { reason: reason.to_owned(), since, next_try });
+        self.trouble = Some(Outage { reason: reason.to_owned(), since, next_try });
         wait
     }
 
-    pub fn trouble(&self) -> Option<&Trouble> {
+    pub fn trouble(&self) -> Option<&Outage> {
         self.trouble.as_ref()
     }
 }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn an_outage_costs_one_probe_a_minute_for_all_callers() {
-        let mut patience = Patience::default();
+        let mut patience = RetryClock::default();
         let start = Time(0);
         assert_eq!(patience.admit(start), Ok(()));
         patience.failed("down", None, start);
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn one_probe_at_a_time() {
-        let mut patience = Patience::default();
+        let mut patience = RetryClock::default();
         patience.failed("down", None, Time(0));
         let later = Time(0).after(Duration::from_secs(5));
         assert_eq!(patience.admit(later), Ok(()));
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_requested_delay_is_honoured() {
-        let mut patience = Patience::default();
+        let mut patience = RetryClock::default();
         let hour = Duration::from_hours(1);
         assert!(patience.failed("slow down", Some(hour), Time(0)) >= hour);
         assert!(patience.admit(Time(0).after(hour / 2)).is_err());

@@ -8,7 +8,7 @@ use reqwest::Url;
 use crate::http::is_loopback;
 
 /// Timeout for one address of the host. Short, because the user is waiting.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ADDRESS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Outcome of an attempt to connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn reach(base_url: &str, variable: &dyn Fn(&str) -> Option<String>) -> Reach
     let firsts =
         [SocketAddr::is_ipv6, SocketAddr::is_ipv4].map(|family| addresses.iter().find(|one| family(one)));
     for address in firsts.into_iter().flatten() {
-        match TcpStream::connect_timeout(address, PATIENCE) {
+        match TcpStream::connect_timeout(address, ADDRESS_TIMEOUT) {
             Ok(_) => return Reached::Yes,
             Err(error) => reason = error.to_string(),
         }

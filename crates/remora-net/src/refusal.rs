@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::{CallError, short_reason};
 
 /// Upper limit for a delay requested by a provider.
-const LONGEST_DELAY: Duration = Duration::from_hours(1);
+const MAX_DELAY: Duration = Duration::from_hours(1);
 
 #[derive(Clone, Copy)]
 enum Cause {
@@ -105,10 +105,10 @@ fn delay_in_body(json: &Value) -> Option<Duration> {
 }
 
 fn bounded(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds.min(LONGEST_DELAY.as_secs_f64())).ok()
+    Duration::try_from_secs_f64(seconds.min(MAX_DELAY.as_secs_f64())).ok()
 }
 
 /// The time until `moment`; zero if it has passed.
 pub fn until(moment: SystemTime) -> Duration {
-    moment.duration_since(SystemTime::now()).unwrap_or_default().min(LONGEST_DELAY)
+    moment.duration_since(SystemTime::now()).unwrap_or_default().min(MAX_DELAY)
 }

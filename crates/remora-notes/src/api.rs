@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use remora_core::privacy::MOST_READ;
+use remora_core::privacy::MAX_READ;
 use remora_core::settings::Secret;
 use remora_core::time::Time;
 use remora_net::root_cause;
@@ -26,7 +26,7 @@ const CONNECT: Duration = Duration::from_secs(2);
 const ANSWER: Duration = Duration::from_secs(5);
 /// Timeout for the list. Obsidian evaluates a query for every note, which takes longer.
 const LIST: Duration = Duration::from_secs(20);
-const LONGEST_LIST: usize = 16 << 20;
+const MAX_LIST_LEN: usize = 16 << 20;
 
 /// The certificate that a server offers at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Api {
             .header(CONTENT_TYPE, "application/vnd.olrapi.jsonlogic+json")
             .timeout(LIST)
             .body(question.to_string());
-        let (status, bytes) = self.ask(request, LONGEST_LIST)?;
+        let (status, bytes) = self.ask(request, MAX_LIST_LEN)?;
         if !status.is_success() {
             return Err(self.line.strange(&format!("HTTP {} to a search", status.as_u16())));
         }
@@ -101,7 +101,7 @@ impl Api {
         let mut segments = vec!["vault"];
         segments.extend(path.split('/'));
         let request = self.line.client.get(self.line.url(&segments)?).header(ACCEPT, "text/markdown");
-        let (status, bytes) = self.ask(request, MOST_READ)?;
+        let (status, bytes) = self.ask(request, MAX_READ)?;
         Ok(if status.is_success() {
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         } else {
@@ -167,7 +167,7 @@ impl Line {
 
     /// Fetches the greeting, which needs no key.
     fn greet(&self) -> Result<(), SourceError> {
-        self.ask(self.client.get(self.address.clone()), LONGEST_LIST).map(|_| ())
+        self.ask(self.client.get(self.address.clone()), MAX_LIST_LEN).map(|_| ())
     }
 
     fn ask(&self, request: RequestBuilder, most: usize) -> Result<(StatusCode, Vec<u8>), SourceError> {

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use remora_core::privacy::MOST_READ;
+use remora_core::privacy::MAX_READ;
 use remora_core::time::Time;
 use rustix::fs::OFlags;
 
@@ -15,9 +15,9 @@ use crate::round::NoteFile;
 
 /// Limits for a vault. Above them the folder is probably not one (a home directory, for example), and the rest is
 /// left out.
-const MOST_NOTES: usize = 50_000;
-const MOST_ENTRIES: usize = 500_000;
-const DEEPEST: usize = 64;
+const MAX_NOTES: usize = 50_000;
+const MAX_ENTRIES: usize = 500_000;
+const MAX_DEPTH: usize = 64;
 
 /// The contents of a folder.
 #[derive(Debug, Default)]
@@ -31,8 +31,8 @@ pub(crate) struct Listing {
 impl Listing {
     /// All notes of a source. Above the limit, the rest is left out, and nothing stored counts as gone.
     pub(crate) fn of(mut notes: Vec<NoteFile>) -> Self {
-        let is_cut = notes.len() > MOST_NOTES;
-        notes.truncate(MOST_NOTES);
+        let is_cut = notes.len() > MAX_NOTES;
+        notes.truncate(MAX_NOTES);
         let mut listing = Self { notes, ..Self::default() };
         if is_cut {
             listing.leave_out_the_rest("");
@@ -41,7 +41,7 @@ impl Listing {
     }
 
     fn leave_out_the_rest(&mut self, inside: &str) {
-        let reason = format!("{inside}: more than {MOST_NOTES} notes, or too deep; the rest is left out");
+        let reason = format!("{inside}: more than {MAX_NOTES} notes, or too deep; the rest is left out");
         self.left_out.push(reason);
         self.unseen.push(String::new());
     }
@@ -58,7 +58,7 @@ pub(crate) fn list(root: &Path) -> Result<Listing, SourceError> {
     let mut walk = Walk { listing: Listing::default(), entries: 0, real };
     let first = walk.real.clone();
     walk.folder(&first, "", 0).map_err(unreadable)?;
-    walk.listing.notes.truncate(MOST_NOTES);
+    walk.listing.notes.truncate(MAX_NOTES);
     Ok(walk.listing)
 }
 
@@ -72,7 +72,7 @@ impl Walk {
     fn folder(&mut self, folder: &Path, inside: &str, depth: usize) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
             self.entries += 1;
-            if self.entries > MOST_ENTRIES || self.listing.notes.len() > MOST_NOTES || depth > DEEPEST {
+            if self.entries > MAX_ENTRIES || self.listing.notes.len() > MAX_NOTES || depth > MAX_DEPTH {
                 self.listing.leave_out_the_rest(inside);
                 return Ok(());
             }
@@ -139,7 +139,7 @@ pub(crate) fn read(root: &Path, path: &str) -> io::Result<String> {
     let mut bytes = Vec::new();
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;
-    file.take(MOST_READ as u64).read_to_end(&mut bytes)?;
+    file.take(MAX_READ as u64).read_to_end(&mut bytes)?;
     // Lossy, so that a character cut in half or another encoding does not cost the rest of the note.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -154,10 +154,10 @@ mod tests {
     fn above_the_limit_no_stored_note_counts_as_gone() {
         let note =
             |number| NoteFile { path: format!("{number}.md"), stamp: String::new(), changed_at: Time(0) };
-        let whole = Listing::of((0..MOST_NOTES).map(note).collect());
-        assert_eq!((whole.notes.len(), whole.unseen.len(), whole.left_out.len()), (MOST_NOTES, 0, 0));
-        let cut = Listing::of((0..=MOST_NOTES).map(note).collect());
-        assert_eq!((cut.notes.len(), cut.left_out.len()), (MOST_NOTES, 1));
+        let whole = Listing::of((0..MAX_NOTES).map(note).collect());
+        assert_eq!((whole.notes.len(), whole.unseen.len(), whole.left_out.len()), (MAX_NOTES, 0, 0));
+        let cut = Listing::of((0..=MAX_NOTES).map(note).collect());
+        assert_eq!((cut.notes.len(), cut.left_out.len()), (MAX_NOTES, 1));
         assert_eq!(cut.unseen, [""], "the whole vault");
     }
 

@@ -17,10 +17,10 @@ use crate::error::SourceError;
 use crate::folder::{self, Listing};
 
 /// Upper limits for one step, in notes and in bytes of text. Steps are small so that hooks can write in between.
-const MOST_AT_ONCE: usize = 32;
-const MOST_TEXT: usize = 256 << 10;
+const MAX_AT_ONCE: usize = 32;
+const MAX_TEXT: usize = 256 << 10;
 /// Upper limit for the reported reasons why notes were left out.
-const MOST_REASONS: usize = 20;
+const MAX_REASONS: usize = 20;
 
 /// A note in the source, not read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl Round {
 
     /// Why some notes were left out.
     pub fn left_out(&self) -> &[String] {
-        &self.left_out[..self.left_out.len().min(MOST_REASONS)]
+        &self.left_out[..self.left_out.len().min(MAX_REASONS)]
     }
 
     /// The number of notes left to read.
@@ -162,7 +162,7 @@ impl Round {
     pub fn read_some(&mut self) -> Result<Vec<NewNote>, SourceError> {
         let mut notes = Vec::new();
         let mut size = 0;
-        while notes.len() < MOST_AT_ONCE && size < MOST_TEXT {
+        while notes.len() < MAX_AT_ONCE && size < MAX_TEXT {
             let Some(found) = self.changed.pop() else { break };
             let content = match &self.source {
                 Source::Folder(root) => folder::read(root, &found.path).map_err(|error| error.to_string()),

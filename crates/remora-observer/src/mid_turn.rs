@@ -18,10 +18,10 @@ use remora_store::{DataDir, ReadTo, Said, Transcript, log, pause};
 use remora_sys::file::{Lines, is_absent, read_lines, read_next_lines, real_path};
 
 /// Bytes read at a time. A turn of a few hundred calls takes 1 or 2 MB, including all tool output.
-const MOST_READ: u64 = 4 << 20;
+const MAX_READ: u64 = 4 << 20;
 /// Bytes read at a time from an imported transcript. It is read from its beginning, and a longer turn would end the
 /// import.
-const MOST_READ_OF_PAST: u64 = 16 << 20;
+const MAX_PAST_BYTES: u64 = 16 << 20;
 /// Bytes read to see whether a transcript ends in a call. Parallel calls return within fewer.
 const MAX_END_BYTES: u64 = 512 << 10;
 /// Length limits in bytes (head, tail): one text, a digest, and a command that never returned.
@@ -29,7 +29,7 @@ const TEXT: (usize, usize) = (8 << 10, 4 << 10);
 const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
 const COMMAND: (usize, usize) = (100, 0);
 /// Size limit for all texts of a turn, in bytes; the latest are kept.
-const MOST_SAID: usize = 64 << 10;
+const MAX_SAID: usize = 64 << 10;
 /// Two texts count as equal if this many bytes at their beginnings are. The rest may have been cut in one of them.
 const COMPARED: usize = 1 << 10;
 
@@ -44,7 +44,7 @@ pub(crate) enum Transcripts {
 
 /// Messages found for one turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MidTurn {
+pub(crate) struct TurnMessages {
     pub(crate) said: Vec<Said>,
     /// The host's own digest of the session, if there is one.
     pub(crate) digest: Option<String>,
@@ -55,10 +55,10 @@ pub(crate) struct MidTurn {
 
 /// Messages found for a turn that is about to be observed.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct TurnTexts {
     /// For the turn before it: messages that the host wrote after that turn was observed.
-    pub(crate) late: Option<(i64, MidTurn)>,
-    pub(crate) own: Option<MidTurn>,
+    pub(crate) late: Option<(i64, TurnMessages)>,
+    pub(crate) own: Option<TurnMessages>,
 }
 
 impl Transcripts {
@@ -68,17 +68,23 @@ impl Transcripts {
     }
 
     /// Reads the messages of turn `number`, which began with `prompt`.
-    pub(crate) fn hear(&self, dir: &DataDir, transcript: &Transcript, number: i64, prompt: &str) -> Heard {
+    pub(crate) fn hear(
+        &self,
+        dir: &DataDir,
+        transcript: &Transcript,
+        number: i64,
+        prompt: &str,
+    ) -> TurnTexts {
         // There are no messages before the first prompt.
         if number == 0 {
-            return Heard::default();
+            return TurnTexts::default();
         }
-        let Some(stretches) = self.read(dir, transcript) else { return Heard::default() };
+        let Some(stretches) = self.read(dir, transcript) else { return TurnTexts::default() };
         stretches.heard(transcript, number, prompt)
     }
 
     /// Reads new messages of the turn that was read last.
-    pub(crate) fn hear_late(&self, dir: &DataDir, transcript: &Transcript) -> Option<(i64, MidTurn)> {
+    pub(crate) fn hear_late(&self, dir: &DataDir, transcript: &Transcript) -> Option<(i64, TurnMessages)> {
         let number = transcript.turn?;
         self.read(dir, transcript)?.before_the_next_prompt(transcript, number).map(|found| (number, found))
     }
@@ -119,9 +125,9 @@ impl Transcripts {
     fn read(&self, dir: &DataDir, transcript: &Transcript) -> Option<Stretches> {
         let gate = self.gate(dir, transcript)?;
         let lines = if transcript.is_past {
-            read_next_lines(&transcript.path, transcript.offset, MOST_READ_OF_PAST)
+            read_next_lines(&transcript.path, transcript.offset, MAX_PAST_BYTES)
         } else {
-            read_lines(&transcript.path, transcript.offset, MOST_READ)
+            read_lines(&transcript.path, transcript.offset, MAX_READ)
         };
         match lines {
             Ok(lines) => Some(Stretches::new(transcript.host, &lines, &gate)),
@@ -155,12 +161,12 @@ impl Gate<'_> {
 #[derive(Debug)]
 struct Stretches {
     /// The first one began before this part.
-    all: Vec<Stretch>,
+    all: Vec<TurnSlice>,
     end: u64,
 }
 
 #[derive(Debug, Default)]
-struct Stretch {
+struct TurnSlice {
     begin: u64,
     /// `None` if the prompt is before this part.
     asked: Option<String>,
@@ -174,7 +180,7 @@ struct Stretch {
 
 impl Stretches {
     fn new(host: Host, lines: &Lines, gate: &Gate<'_>) -> Self {
-        let mut all = vec![Stretch { begin: lines.from, ..Stretch::default() }];
+        let mut all = vec![TurnSlice { begin: lines.from, ..TurnSlice::default() }];
         let mut known: Option<(String, bool)> = None;
         // The directory rarely changes, and checking one may require reading files.
         let mut is_allowed = |cwd: Option<String>| match (cwd, &known) {
@@ -195,7 +201,7 @@ impl Stretches {
                     Line::Asked { text, withheld } => {
                         let withheld = withheld || !allowed;
                         let asked = Some(clean_text(&text));
-                        all.push(Stretch { begin, asked, withheld, ..Stretch::default() });
+                        all.push(TurnSlice { begin, asked, withheld, ..TurnSlice::default() });
                     }
                     Line::Said(text) if allowed => {
                         if let Some(stretch) = all.last_mut().filter(|stretch| !stretch.withheld) {
@@ -225,19 +231,19 @@ impl Stretches {
         Self { all, end: lines.end() }
     }
 
-    fn heard(&self, transcript: &Transcript, number: i64, prompt: &str) -> Heard {
+    fn heard(&self, transcript: &Transcript, number: i64, prompt: &str) -> TurnTexts {
         if transcript.turn == Some(number) {
-            return Heard { late: None, own: self.before_the_next_prompt(transcript, number) };
+            return TurnTexts { late: None, own: self.before_the_next_prompt(transcript, number) };
         }
         let late = transcript.turn.and_then(|before| {
             let found = self.before_the_next_prompt(transcript, before)?;
             Some((before, found)).filter(|(_, found)| !found.is_empty())
         });
         let own = self.position(transcript, number, prompt).and_then(|at| self.found(at, transcript, number));
-        Heard { late, own }
+        TurnTexts { late, own }
     }
 
-    fn before_the_next_prompt(&self, transcript: &Transcript, number: i64) -> Option<MidTurn> {
+    fn before_the_next_prompt(&self, transcript: &Transcript, number: i64) -> Option<TurnMessages> {
         self.found(0, transcript, number)
     }
 
@@ -245,7 +251,7 @@ impl Stretches {
     /// turns and contain the same words, so it is searched from its end. If the host wrote the prompt in other words,
     /// the latest turn is the last stretch.
     fn position(&self, transcript: &Transcript, number: i64, prompt: &str) -> Option<usize> {
-        let is_it = |stretch: &Stretch| {
+        let is_it = |stretch: &TurnSlice| {
             let same = |asked: &String| beginning(asked) == beginning(prompt);
             !stretch.withheld && stretch.asked.as_ref().is_some_and(same)
         };
@@ -255,7 +261,7 @@ impl Stretches {
             let later = usize::try_from(transcript.latest_turn - number).unwrap_or_default();
             let until = self.all.len().saturating_sub(later);
             // The prompt of the turn that just began may not be written yet.
-            let last = |stretches: &[Stretch]| stretches.iter().rposition(is_it);
+            let last = |stretches: &[TurnSlice]| stretches.iter().rposition(is_it);
             last(&self.all[..until]).or_else(|| last(&self.all))
         };
         let last = self.all.len() - 1;
@@ -263,7 +269,7 @@ impl Stretches {
         found.or_else(|| is_last.then_some(last))
     }
 
-    fn found(&self, position: usize, transcript: &Transcript, number: i64) -> Option<MidTurn> {
+    fn found(&self, position: usize, transcript: &Transcript, number: i64) -> Option<TurnMessages> {
         let stretch = self.all.get(position)?;
         let next = self.all.get(position + 1);
         // Without a prompt after it, a stretch may extend into a later turn, which may be private.
@@ -278,11 +284,11 @@ impl Stretches {
         // A digest of the whole session also covers its private turns.
         let digest = stretch.digest.clone().filter(|digest| !transcript.had_private && !digest.is_empty());
         let running = stretch.running.as_ref().map(|(_, command)| command.clone());
-        Some(MidTurn { said: stretch.said.clone(), digest, running, read })
+        Some(TurnMessages { said: stretch.said.clone(), digest, running, read })
     }
 }
 
-impl Stretch {
+impl TurnSlice {
     fn say(&mut self, said: Said) {
         if !said.text.is_empty() {
             self.said.push(said);
@@ -295,14 +301,14 @@ impl Stretch {
 pub(crate) fn limit(said: &mut Vec<Said>) {
     let mut bytes: usize = said.iter().map(|said| said.text.len()).sum();
     let mut surplus = 0;
-    while bytes > MOST_SAID {
+    while bytes > MAX_SAID {
         bytes -= said[surplus].text.len();
         surplus += 1;
     }
     said.drain(..surplus);
 }
 
-impl MidTurn {
+impl TurnMessages {
     pub(crate) fn is_empty(&self) -> bool {
         self.said.is_empty() && self.digest.is_none()
     }
@@ -385,8 +391,8 @@ mod tests {
             }
         }
 
-        fn go_on(&mut self, number: i64, found: Option<MidTurn>) -> Vec<String> {
-            let Some(MidTurn { said, read, .. }) = found else { return Vec::new() };
+        fn go_on(&mut self, number: i64, found: Option<TurnMessages>) -> Vec<String> {
+            let Some(TurnMessages { said, read, .. }) = found else { return Vec::new() };
             assert_eq!(read.from, self.transcript.offset);
             (self.transcript.offset, self.transcript.turn) = (read.to, Some(number));
             said.into_iter().map(|said| said.text).collect()
@@ -514,7 +520,8 @@ mod tests {
         world.append(&[said("Later."), asked("two"), said("Two.")]);
         world.transcript.latest_turn = 2;
         let heard = world.transcripts.hear(&world.dir, &world.transcript, 2, "two");
-        let texts = |found: &MidTurn| found.said.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
+        let texts =
+            |found: &TurnMessages| found.said.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
         let (before, late) = heard.late.unwrap();
         assert_eq!((before, texts(&late)), (1, vec!["Later.".to_owned()]));
         assert_eq!(texts(&heard.own.unwrap()), ["Two."]);
@@ -609,7 +616,7 @@ mod tests {
         let mut lines = vec![asked("one")];
         lines.extend((0..100).map(|number| said(&format!("{number} {}", "x".repeat(2000)))));
         let texts = World::new(&lines).hear(1, "one");
-        assert!(texts.iter().map(String::len).sum::<usize>() <= MOST_SAID && texts.len() > 25);
+        assert!(texts.iter().map(String::len).sum::<usize>() <= MAX_SAID && texts.len() > 25);
         assert!(texts.last().unwrap().starts_with("99 "));
     }
 

@@ -11,7 +11,7 @@ use remora_hosts::transcript::{Past, Replay};
 use remora_sys::file::is_absent;
 
 /// Longer lines are skipped. The longest are images returned by tools.
-const LONGEST_LINE: u64 = 64 << 20;
+const MAX_LINE_LEN: u64 = 64 << 20;
 /// The directory of a session is in one of this many first lines.
 const HEAD_LINES: usize = 50;
 
@@ -77,10 +77,10 @@ impl PastTranscript {
         let (mut line, mut damaged) = (Vec::new(), 0);
         for _ in 0..most {
             line.clear();
-            if reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
+            if reader.by_ref().take(MAX_LINE_LEN).read_until(b'\n', &mut line)? == 0 {
                 break;
             }
-            if !line.ends_with(b"\n") && line.len() as u64 == LONGEST_LINE {
+            if !line.ends_with(b"\n") && line.len() as u64 == MAX_LINE_LEN {
                 reader.skip_until(b'\n')?;
                 damaged += 1;
                 continue;
@@ -117,13 +117,13 @@ pub fn find(home: &Path) -> io::Result<Vec<PastTranscript>> {
 
 /// The transcripts at a path given by the user: a file, or a folder of any depth. File names tell the hosts apart.
 pub fn find_at(path: &Path) -> io::Result<Vec<PastTranscript>> {
-    const DEEPEST: u8 = 8;
+    const MAX_DEPTH: u8 = 8;
     let mut found = Vec::new();
     if fs::metadata(path)?.is_file() {
         found.extend(transcript(host_of(path), path)?);
         return Ok(found);
     }
-    walk_any(path, DEEPEST, &mut found)?;
+    walk_any(path, MAX_DEPTH, &mut found)?;
     found.sort_by(|one: &PastTranscript, other| one.path.cmp(&other.path));
     Ok(found)
 }

@@ -15,9 +15,9 @@ const OBSERVE: &str = include_str!("../prompts/observe.md");
 const SUMMARIZE: &str = include_str!("../prompts/summarize.md");
 
 pub(crate) const DEFAULT_MODE: &str = "code";
-const LARGEST_MODE: u64 = 64 << 10;
-const LONGEST_GOAL: usize = 1_000;
-const LONGEST_NARRATIVE: usize = 400;
+const MAX_MODE: u64 = 64 << 10;
+const MAX_GOAL_LEN: usize = 1_000;
+const MAX_NARRATIVE_LEN: usize = 400;
 
 /// The active system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Mode {
         }
         let path = data_dir.join("modes").join(format!("{name}.md"));
         match fs::metadata(&path) {
-            Ok(file) if file.len() > LARGEST_MODE => Err(format!("{} is larger than 64 KB", path.display())),
+            Ok(file) if file.len() > MAX_MODE => Err(format!("{} is larger than 64 KB", path.display())),
             Ok(_) => {
                 let text = read_small(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                 Ok(Self { text })
@@ -63,7 +63,7 @@ pub(crate) struct Scene<'a> {
 }
 
 pub(crate) fn system(mode: &Mode, scene: &Scene<'_>) -> String {
-    let goal = prefix(scene.goal.trim(), LONGEST_GOAL);
+    let goal = prefix(scene.goal.trim(), MAX_GOAL_LEN);
     fill(
         &mode.text,
         &[
@@ -93,7 +93,7 @@ pub(crate) fn history(observations: &[ObservationRow], tokens: u64) -> String {
     let mut lines = Vec::new();
     for row in observations.iter().rev() {
         let observation = &row.observation;
-        let narrative = prefix(&observation.narrative, LONGEST_NARRATIVE);
+        let narrative = prefix(&observation.narrative, MAX_NARRATIVE_LEN);
         let line = format!("- {}: {}. {}\n", observation.kind, escape(&observation.title), escape(narrative));
         if line.len() > left {
             break;

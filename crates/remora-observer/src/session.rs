@@ -15,7 +15,7 @@ const LEARNED: usize = 450;
 const INVESTIGATED: usize = 150;
 const NEXT_STEPS: usize = 450;
 const NOTES: usize = 150;
-const MOST_FILES: usize = 40;
+const MAX_FILES: usize = 40;
 /// A turn that mentions this share of an open end's words has dealt with it.
 const DEALT_WITH: f64 = 0.6;
 /// Before the request, and before the last command, of an interrupted turn in a summary of the built-in observer.
@@ -159,7 +159,7 @@ fn union(mut before: Vec<String>, more: Vec<String>) -> Vec<String> {
             before.push(file);
         }
     }
-    let surplus = before.len().saturating_sub(MOST_FILES);
+    let surplus = before.len().saturating_sub(MAX_FILES);
     before.drain(..surplus);
     before
 }

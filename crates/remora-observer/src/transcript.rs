@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::turn::below;
 
 /// Size limit for a turn, in bytes; about four make a token.
-const LONGEST_TURN: usize = 40_000;
+const MAX_TURN_LEN: usize = 40_000;
 /// How often the limits are halved before events are left out instead.
 const HALVINGS: u32 = 3;
 
@@ -47,7 +47,7 @@ pub(crate) fn write<'a, P: Into<Piece<'a>>>(turn: &(impl Iterator<Item = P> + Cl
     let mut pieces = Vec::new();
     for halvings in 0..=HALVINGS {
         pieces = turn.clone().filter_map(|each| piece(each.into(), root, halvings)).collect();
-        if pieces.iter().map(String::len).sum::<usize>() <= LONGEST_TURN {
+        if pieces.iter().map(String::len).sum::<usize>() <= MAX_TURN_LEN {
             return pieces.concat();
         }
     }
@@ -61,7 +61,7 @@ fn leave_out(pieces: &[String]) -> String {
     while first < last {
         let from_head = head <= tail;
         let next = if from_head { &pieces[first] } else { &pieces[last - 1] };
-        if head + tail + next.len() > LONGEST_TURN {
+        if head + tail + next.len() > MAX_TURN_LEN {
             break;
         }
         if from_head {
@@ -257,10 +257,10 @@ mod tests {
         let long = "x".repeat(60_000);
         let some: Vec<Body> = (0..60).map(|n| run(&format!("make {n}"), &long)).collect();
         let text = write(&some.iter(), "/p");
-        assert!(text.len() <= LONGEST_TURN && text.contains("make 0") && text.contains("make 30"), "{text}");
+        assert!(text.len() <= MAX_TURN_LEN && text.contains("make 0") && text.contains("make 30"), "{text}");
         let many: Vec<Body> = (0..2_000).map(|n| run(&format!("make {n}"), &long)).collect();
         let text = write(&many.iter(), "/p");
-        assert!(text.len() <= LONGEST_TURN + 100);
+        assert!(text.len() <= MAX_TURN_LEN + 100);
         assert!(
             text.contains("make 0\n") && text.contains("make 1999\n") && text.contains("events left out")
         );

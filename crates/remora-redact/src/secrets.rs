@@ -90,7 +90,7 @@ pub enum Reader {
 const REACH: usize = 1024;
 
 /// Length limit for a command line, in bytes.
-const LONGEST_LINE: usize = 4096;
+const MAX_LINE_LEN: usize = 4096;
 
 /// Redaction changes the neighbours of the remaining text, so it is repeated until nothing is found. Only text made
 /// for the purpose takes more rounds than this.
@@ -207,7 +207,7 @@ impl Search<'_> {
                 if begins_word(bytes, hit.start) {
                     let line = line_from(bytes, hit.end);
                     if literals.iter().any(|literal| memmem::find(line, literal.as_bytes()).is_some()) {
-                        self.try_pattern(index, hit.start, LONGEST_LINE);
+                        self.try_pattern(index, hit.start, MAX_LINE_LEN);
                     }
                 }
             }
@@ -417,6 +417,6 @@ fn end_of_token(bytes: &[u8], at: usize) -> usize {
 
 /// The rest of the line, up to the length limit.
 fn line_from(bytes: &[u8], at: usize) -> &[u8] {
-    let rest = &bytes[at..bytes.len().min(at + LONGEST_LINE)];
+    let rest = &bytes[at..bytes.len().min(at + MAX_LINE_LEN)];
     &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]
 }

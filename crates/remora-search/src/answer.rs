@@ -45,7 +45,7 @@ pub(crate) struct Ranked {
 }
 
 /// Upper limit for the records that are counted if the query has no text.
-const MOST_BY_DATE: usize = 1_000;
+const MAX_BY_DATE: usize = 1_000;
 /// Only this many of the best hits are sorted by date. Many more share some word with the query, and the newest of
 /// those are noise.
 const BEST_BY_DATE: usize = 100;
@@ -65,7 +65,7 @@ pub(crate) fn by_date(
     query: &SearchQuery,
     unwanted: Option<&str>,
 ) -> Result<Results, StoreError> {
-    let mut documents = store.newest(&query.filters, MOST_BY_DATE.max(query.offset + query.limit))?;
+    let mut documents = store.newest(&query.filters, MAX_BY_DATE.max(query.offset + query.limit))?;
     let every = documents.len();
     if let Some(unwanted) = unwanted {
         documents = lexical::without_records(store, unwanted, &query.filters, documents)?;
@@ -92,7 +92,7 @@ pub(crate) fn by_date(
     };
     let facets = facets(store, &found, &[], query.now)?;
     let terms = Terms::default();
-    Ok(Results { hits, total: found.len(), more: every >= MOST_BY_DATE, facets, plan, terms })
+    Ok(Results { hits, total: found.len(), more: every >= MAX_BY_DATE, facets, plan, terms })
 }
 
 /// The outlines of these documents, in the same order.

@@ -46,7 +46,7 @@ pub const EXAMPLES: [(&str, &str); 6] = [
 const UNLIKE: f64 = 0.024;
 const ALIKE: f64 = 0.471;
 /// If the two means differ by less than this, the model's scale cannot be determined.
-const LEAST_DIFFERENCE: f64 = 0.05;
+const MIN_DIFFERENCE: f64 = 0.05;
 
 impl Closeness {
     /// Thresholds of the built-in model.
@@ -61,7 +61,7 @@ impl Closeness {
     pub fn measured(questions: &[Vec<f32>], answers: &[Vec<f32>]) -> Self {
         let (unlike, alike) = likeness(questions, answers);
         let difference = alike - unlike;
-        if difference.is_nan() || difference < LEAST_DIFFERENCE {
+        if difference.is_nan() || difference < MIN_DIFFERENCE {
             return Self::BUILTIN;
         }
         // Linear mapping that moves both means to those of the built-in model.

@@ -15,8 +15,8 @@ use crate::words::spans;
 /// Texts that share at least this part of their words are duplicates.
 const SAME: f64 = 0.9;
 /// Shorter texts are never duplicates: too few words to compare.
-const LEAST_WORDS: usize = 5;
-const MOST_BYTES: usize = 2 << 10;
+const MIN_WORDS: usize = 5;
+const MAX_BYTES: usize = 2 << 10;
 
 /// Moves a turn below the observations made of it, which say the same in fewer words. If the turn ranked higher, they take
 /// its place.
@@ -95,9 +95,9 @@ fn turn_of(outline: &Outline) -> Option<(SessionId, i64)> {
 /// Folds duplicates into the best of them. Returns the hits removed.
 pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> Vec<RecordId> {
     let mut gone = Vec::new();
-    let mut kept: Vec<(Shown, Words)> = Vec::with_capacity(hits.len());
+    let mut kept: Vec<(Shown, DocumentWords)> = Vec::with_capacity(hits.len());
     for shown in hits.drain(..) {
-        let own = Words::of(&shown.text);
+        let own = DocumentWords::of(&shown.text);
         let same = kept.iter_mut().find(|(other, others)| {
             other.hit.kind == shown.hit.kind
                 && other.hit.project_id == shown.hit.project_id
@@ -127,16 +127,16 @@ pub(crate) fn superseded(hits: &mut Vec<Shown>) -> Vec<RecordId> {
 }
 
 /// The distinct words at the beginning of a text.
-struct Words {
+struct DocumentWords {
     /// Hashes, sorted.
     hashes: Vec<u64>,
     /// One of 128 bits for each word. If a bit is missing in another text, so is the word.
     bits: u128,
 }
 
-impl Words {
+impl DocumentWords {
     fn of(text: &str) -> Self {
-        let beginning = remora_core::text::prefix(text, MOST_BYTES);
+        let beginning = remora_core::text::prefix(text, MAX_BYTES);
         let spans = spans(beginning);
         let mut hashes: Vec<u64> =
             spans.map(|(start, end)| hash(&beginning.as_bytes()[start..end])).collect();
@@ -151,7 +151,7 @@ impl Words {
         let (shorter, longer) =
             if self.hashes.len() < other.hashes.len() { (self, other) } else { (other, self) };
         let (least, most) = (shorter.hashes.len(), longer.hashes.len());
-        if least < LEAST_WORDS || (least as f64) < SAME * most as f64 {
+        if least < MIN_WORDS || (least as f64) < SAME * most as f64 {
             return false;
         }
         let is_enough = |shared: usize| shared as f64 >= SAME * (least + most - shared) as f64;

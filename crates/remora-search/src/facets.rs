@@ -14,7 +14,7 @@ use crate::hit::{Facets, Hit};
 /// Spans of the date facet, as a search takes them for its first date.
 pub const SPANS: [&str; 3] = ["7 days ago", "30 days ago", "365 days ago"];
 /// Limit for the names of one facet. Results may be about hundreds of files; the most frequent are listed.
-const MOST_NAMES: usize = 20;
+const MAX_NAMES: usize = 20;
 
 /// Counts the records that were found, and those that wait to become memory.
 pub(crate) fn facets(
@@ -82,12 +82,12 @@ fn by_name(
 }
 
 fn keep_most_frequent(counts: &mut BTreeMap<String, usize>) {
-    if counts.len() <= MOST_NAMES {
+    if counts.len() <= MAX_NAMES {
         return;
     }
     let mut all: Vec<(String, usize)> = std::mem::take(counts).into_iter().collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    all.truncate(MOST_NAMES);
+    all.truncate(MAX_NAMES);
     counts.extend(all);
 }
 

@@ -14,11 +14,11 @@ const BEGINNING: usize = 400;
 /// commands.
 const LATIN_FOR_EACH: usize = 4;
 /// Minimum length of a root. Words up to this length have no root: they are too ambiguous.
-const SHORTEST_ROOT: usize = 4;
+const MIN_ROOT_LEN: usize = 4;
 /// Maximum length of an ending. A longer rest means another word, except in compounds.
-const LONGEST_ENDING: usize = 7;
+const MAX_ENDING_LEN: usize = 7;
 /// Minimum length of a root that is also matched inside and at the end of German compounds.
-const SHORTEST_IN_COMPOUND: usize = 6;
+const MIN_LEN_IN_COMPOUND: usize = 6;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Language {
@@ -125,22 +125,22 @@ impl Language {
             Self::Spanish => SPANISH_ENDINGS,
             Self::English | Self::Unspaced | Self::Other => return None,
         };
-        if word.len() <= SHORTEST_ROOT || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        if word.len() <= MIN_ROOT_LEN || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
             return None;
         }
         let is_german = self == Self::German;
         // A participle: `gelöscht` is of `löschen`.
         let word = match word.strip_prefix("ge") {
-            Some(rest) if is_german && word.ends_with(['t', 'n']) && rest.len() > SHORTEST_ROOT => rest,
+            Some(rest) if is_german && word.ends_with(['t', 'n']) && rest.len() > MIN_ROOT_LEN => rest,
             _ => word,
         };
         let without_ending = |ending: &&str| {
             let root = word.strip_suffix(*ending)?;
-            (root.len() >= SHORTEST_ROOT).then_some(root)
+            (root.len() >= MIN_ROOT_LEN).then_some(root)
         };
         let mut root = endings.iter().find_map(without_ending).unwrap_or(word);
         // `déploie` and `déployer`, `envía` and `enviar`.
-        if root.len() > SHORTEST_ROOT && !is_german {
+        if root.len() > MIN_ROOT_LEN && !is_german {
             root = root.strip_suffix(['i', 'y']).unwrap_or(root);
         }
         Some(Root { text: root.to_owned(), in_compounds: is_german })
@@ -151,13 +151,13 @@ impl Root {
     /// Whether a folded word is a form of this root.
     pub(crate) fn is_of(&self, word: &str) -> bool {
         if let Some(ending) = word.strip_prefix(self.text.as_str()) {
-            return self.in_compounds || ending.len() <= LONGEST_ENDING;
+            return self.in_compounds || ending.len() <= MAX_ENDING_LEN;
         }
         if !self.in_compounds {
             return false;
         }
         word.strip_prefix("ge").is_some_and(|rest| rest.starts_with(&self.text))
-            || (self.text.len() >= SHORTEST_IN_COMPOUND && word.contains(&self.text))
+            || (self.text.len() >= MIN_LEN_IN_COMPOUND && word.contains(&self.text))
     }
 
     pub(crate) fn is_in_compounds(&self) -> bool {

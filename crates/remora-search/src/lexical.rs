@@ -16,16 +16,16 @@ use crate::syntax::{Form, Question, Term};
 const WEIGHTS: Weights =
     Weights { title: 2.0, body: 2.0, prompt: 0.5, before: 1.0, after: 0.5, short: 400.0 };
 /// Upper limit for search terms. The rarest are kept: common terms add little and cost most of the time.
-const MOST_TERMS: usize = 8;
+const MAX_TERMS: usize = 8;
 /// A word in more documents than this is common, and is searched only if the query has no other.
 const COMMON: usize = 3_000;
 /// Upper limit for the documents that all terms match together, because each of them has to be scored.
-const MOST_MATCHES: usize = 2_000;
+const MAX_MATCHES: usize = 2_000;
 /// If a query has common words only, they are searched among this many of the newest documents.
-const NEWEST: usize = 20_000;
+const RECENT_DOCUMENTS: usize = 20_000;
 /// Upper limit for the documents that one string inside words may match.
-const MOST_PER_PIECE: usize = 100;
-const MOST_UNWANTED: usize = 5_000;
+const MAX_PER_PIECE: usize = 100;
+const MAX_UNWANTED: usize = 5_000;
 const FEW: usize = 400;
 
 /// A term with its rarity.
@@ -263,13 +263,13 @@ pub(crate) fn find(
             }
             found
         };
-        if operators.is_meant || !found.is_empty() {
+        if operators.is_explicit || !found.is_empty() {
             return Ok(Lexical { found, weighed, strict: true });
         }
     }
     let mut found = match plain_expression(question, &weighed) {
         Some(Plain { expression, common }) => {
-            let newest = store.about_documents()?.saturating_sub(NEWEST);
+            let newest = store.about_documents()?.saturating_sub(RECENT_DOCUMENTS);
             let after = if common { i64::try_from(newest).unwrap_or_default() } else { 0 };
             store.matching(&expression, WEIGHTS, filters, few, DocumentId(after), most)?
         }
@@ -288,7 +288,7 @@ fn in_parts(
     Within { filters, few, most }: Within<'_>,
 ) -> Result<Vec<Match>, StoreError> {
     let mut found =
-        store.matching(&operators.candidates(), WEIGHTS, filters, few, DocumentId(0), MOST_MATCHES)?;
+        store.matching(&operators.candidates(), WEIGHTS, filters, few, DocumentId(0), MAX_MATCHES)?;
     let documents: Vec<DocumentId> = found.iter().map(|found| found.document).collect();
     let mut allowed = HashSet::new();
     for record in store.record_texts(&documents)?.iter().filter(|record| operators.allow_record(record)) {
@@ -308,7 +308,7 @@ pub(crate) fn without_records(
     filters: &Filters,
     mut documents: Vec<DocumentId>,
 ) -> Result<Vec<DocumentId>, StoreError> {
-    let matching = store.matching(unwanted, WEIGHTS, filters, None, DocumentId(0), MOST_UNWANTED)?;
+    let matching = store.matching(unwanted, WEIGHTS, filters, None, DocumentId(0), MAX_UNWANTED)?;
     let records_of = |documents: &[DocumentId]| -> Result<HashMap<DocumentId, RecordId>, StoreError> {
         Ok(store.outlines(documents)?.into_iter().map(|outline| (outline.id, outline.record)).collect())
     };
@@ -325,9 +325,9 @@ fn plain_expression(question: &Question, weighed: &[Weighed]) -> Option<Plain> {
     let mut terms: Vec<&Weighed> = weighed.iter().filter(is_word).collect();
     terms.sort_by_key(|term| term.frequency);
     let mut matches = 0;
-    let affordable = terms.iter().take(MOST_TERMS).take_while(|term| {
+    let affordable = terms.iter().take(MAX_TERMS).take_while(|term| {
         matches += term.frequency;
-        term.frequency <= COMMON && matches <= MOST_MATCHES
+        term.frequency <= COMMON && matches <= MAX_MATCHES
     });
     let affordable = affordable.count();
     let common = affordable == 0 && !terms.is_empty();
@@ -357,8 +357,8 @@ fn add_pieces(
     for piece in question.pieces.iter().chain(calls) {
         let documents = match piece.chars().count() {
             0 => continue,
-            1 | 2 => store.containing(piece, filters, MOST_PER_PIECE)?,
-            _ => store.matching_trigrams(&quoted(piece), filters, MOST_PER_PIECE)?,
+            1 | 2 => store.containing(piece, filters, MAX_PER_PIECE)?,
+            _ => store.matching_trigrams(&quoted(piece), filters, MAX_PER_PIECE)?,
         };
         // The fewer documents contain it, the more it counts.
         #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]

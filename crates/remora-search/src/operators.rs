@@ -8,8 +8,8 @@ use remora_store::search::RecordText;
 use crate::language::Language;
 use crate::words::{fold, words};
 
-const MOST_TERMS: usize = 32;
-const DEEPEST: usize = 12;
+const MAX_TERMS: usize = 32;
+const MAX_DEPTH: usize = 12;
 /// Fields that a query can name: columns of the index, and parts of records, which the index does not distinguish.
 const FIELDS: [(&str, Field); 9] = [
     ("title", Field::Column("title")),
@@ -57,7 +57,7 @@ pub(crate) struct Operators {
     tree: Tree,
     /// Whether AND, OR, NOT or a field such as `title:word` were written. Then only matching documents are returned.
     /// Quotes, parentheses and `title: word` may come from a pasted text.
-    pub(crate) is_meant: bool,
+    pub(crate) is_explicit: bool,
 }
 
 impl Operators {
@@ -66,7 +66,7 @@ impl Operators {
         let tokens = tokens(text)?;
         let is_syntax = |token: &Token| !matches!(token, Token::Text { phrase: false, prefix: false, .. });
         let terms = tokens.iter().filter(|token| matches!(token, Token::Text { .. })).count();
-        if !tokens.iter().any(is_syntax) || terms == 0 || terms > MOST_TERMS {
+        if !tokens.iter().any(is_syntax) || terms == 0 || terms > MAX_TERMS {
             return None;
         }
         let mut parser = Parser { tokens: &tokens, at: 0 };
@@ -74,8 +74,8 @@ impl Operators {
         let is_binding = |token: &Token| {
             matches!(token, Token::And | Token::Or | Token::Not | Token::Field { attached: true, .. })
         };
-        let is_meant = tokens.iter().any(is_binding);
-        (parser.at == tokens.len()).then_some(Self { tree, is_meant })
+        let is_explicit = tokens.iter().any(is_binding);
+        (parser.at == tokens.len()).then_some(Self { tree, is_explicit })
     }
 
     /// Whether parts of records are named. Then the index only yields candidates, and [`Self::allow_record`] decides.
@@ -435,7 +435,7 @@ impl Parser<'_> {
     }
 
     fn one(&mut self, depth: usize) -> Option<Tree> {
-        if depth >= DEEPEST {
+        if depth >= MAX_DEPTH {
             return None;
         }
         let token = self.tokens.get(self.at)?;
@@ -507,13 +507,15 @@ mod tests {
 
     #[test]
     fn operators_are_binding_and_quotes_are_not() {
-        let is_meant = |text: &str| Operators::read(text).is_some_and(|operators| operators.is_meant);
-        assert!(is_meant("JWT NOT cookie") && is_meant("(JWT OR cookie) auth"));
-        assert!(!is_meant("thread 'main' panicked: \"disk full\" (os error 2)"));
-        assert!(!is_meant("what does \"x AND y\" mean"));
-        assert!(!is_meant("NOT"));
-        assert!(is_meant("title:login") && is_meant("facts:\"two words\"") && is_meant("title:(a b)"));
-        assert!(!is_meant("title: Login fails"), "a pasted heading");
+        let is_explicit = |text: &str| Operators::read(text).is_some_and(|operators| operators.is_explicit);
+        assert!(is_explicit("JWT NOT cookie") && is_explicit("(JWT OR cookie) auth"));
+        assert!(!is_explicit("thread 'main' panicked: \"disk full\" (os error 2)"));
+        assert!(!is_explicit("what does \"x AND y\" mean"));
+        assert!(!is_explicit("NOT"));
+        assert!(
+            is_explicit("title:login") && is_explicit("facts:\"two words\"") && is_explicit("title:(a b)")
+        );
+        assert!(!is_explicit("title: Login fails"), "a pasted heading");
     }
 
     #[test]
@@ -542,7 +544,7 @@ mod tests {
     #[test]
     fn a_query_can_consist_of_what_is_not_wanted() {
         let operators = Operators::read("NOT cookie NOT old").unwrap();
-        assert!(operators.is_meant);
+        assert!(operators.is_explicit);
         assert_eq!(operators.unwanted().unwrap().matches("cookie").count(), 1);
         assert!(operators.allow("a session") && !operators.allow("an old session"));
     }

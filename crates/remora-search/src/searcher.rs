@@ -23,9 +23,9 @@ use crate::syntax::Question;
 
 /// Minimum number of candidates from each arm.
 const POOL: usize = 200;
-const LARGEST_POOL: usize = 2_000;
+const MAX_POOL: usize = 2_000;
 /// This many of the nearest documents stay candidates even if they do not stand out.
-const LEAST_NEAREST: usize = 20;
+const MIN_NEAREST: usize = 20;
 /// How many of the nearest are checked against narrow filters. If too few pass, the filters are evaluated first
 /// instead.
 const FIRST_LOOK: usize = 500;
@@ -80,7 +80,7 @@ impl Searcher {
         // The arms then search without the filters, which choose among the results afterwards.
         let unfiltered = query.narrows.then(|| Filters::new(query.filters.scope));
         let filters = unfiltered.as_ref().unwrap_or(&query.filters);
-        let pool = ((query.offset + query.limit) * 3).clamp(POOL, LARGEST_POOL);
+        let pool = ((query.offset + query.limit) * 3).clamp(POOL, MAX_POOL);
         let wants_meaning = query.mode != Mode::Text;
         let wants_words = query.mode != Mode::Semantic;
         let mut kept = self.kept();
@@ -214,9 +214,9 @@ fn nearest_here(
     embedded: &Embeddings,
     within: Within<'_>,
 ) -> Option<Vec<Near>> {
-    let is_meant = question.operators.as_ref().is_some_and(|operators| operators.is_meant);
+    let is_explicit = question.operators.as_ref().is_some_and(|operators| operators.is_explicit);
     let vector = embedded.vectors.first()?;
-    if is_meant || !resident.holds(&embedded.model, vector.len()) {
+    if is_explicit || !resident.holds(&embedded.model, vector.len()) {
         return None;
     }
     Some(Look { resident, vector, within }.nearest())
@@ -333,7 +333,7 @@ fn gather(words: &Lexical, meaning: &Meaning) -> Vec<Candidate> {
     let usual = meaning.background.map_or(f32::MIN, |background| background.mean + background.deviation);
     all.retain(|_, candidate| {
         let is_near = candidate.cosine.is_some_and(|cosine| cosine >= usual);
-        let is_among_first = candidate.semantic_rank.is_some_and(|rank| rank <= LEAST_NEAREST);
+        let is_among_first = candidate.semantic_rank.is_some_and(|rank| rank <= MIN_NEAREST);
         candidate.lexical.is_some() || is_near || is_among_first
     });
     for near in &meaning.also {

@@ -10,13 +10,13 @@ use crate::words::{fold, spans};
 /// Length of an excerpt in bytes, about two lines of a terminal.
 const LENGTH: usize = 200;
 /// A shorter excerpt continues with the next line.
-const LEAST: usize = 60;
+const MIN_LEN: usize = 60;
 /// Only this many bytes of a text are examined.
-const MOST_BYTES: usize = 64 << 10;
+const MAX_BYTES: usize = 64 << 10;
 
 /// The part of `text` with the rarest words of the query, with these marked.
 pub(crate) fn snippet(text: &str, weighed: &[Weighed], pieces: &[String]) -> Snippet {
-    let text = remora_core::text::prefix(text, MOST_BYTES);
+    let text = remora_core::text::prefix(text, MAX_BYTES);
     let marks = marks(text, weighed, pieces);
     let start = best_start(&marks);
     let start = word_start(text, start.saturating_sub(40));
@@ -45,7 +45,7 @@ pub(crate) fn snippet(text: &str, weighed: &[Weighed], pieces: &[String]) -> Sni
 /// they help to find it, and say nothing to a reader.
 fn last_line(text: &str, start: usize, end: usize, marks: &[Mark]) -> Option<usize> {
     let last = marks.iter().map(|mark| mark.end).filter(|mark| (start..=end).contains(mark)).max();
-    let from = last.unwrap_or(start).max(text.ceil_char_boundary(start + LEAST));
+    let from = last.unwrap_or(start).max(text.ceil_char_boundary(start + MIN_LEN));
     let line_end = from + text.get(from..end)?.find('\n')?;
     Some(line_end)
 }
@@ -167,7 +167,7 @@ pub(crate) fn places(texts: &[&str], weighed: &[Weighed], pieces: &[String]) -> 
     let mut is_there = vec![false; weighed.len()];
     let first = FirstLetters::of(weighed);
     for text in texts {
-        let text = remora_core::text::prefix(text, MOST_BYTES);
+        let text = remora_core::text::prefix(text, MAX_BYTES);
         for (start, end) in spans(text).filter(|(start, _)| first.may_begin(text.as_bytes()[*start])) {
             if let Some(term) = term_of(&text[start..end], weighed) {
                 is_there[term] = true;

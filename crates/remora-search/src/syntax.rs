@@ -7,9 +7,9 @@ use crate::operators::Operators;
 use crate::words::{fold, runs, words};
 
 /// Longer queries are cut here.
-const MOST_WORDS: usize = 48;
+const MAX_WORDS: usize = 48;
 /// Limit for pairs of characters in a script without spaces. Each pair is one bit while documents are scanned.
-pub(crate) const MOST_PAIRS: usize = 64;
+pub(crate) const MAX_PAIRS: usize = 64;
 
 /// A parsed query.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,7 +70,7 @@ impl Question {
         let plain = operators.as_ref().map_or_else(|| text.to_owned(), Operators::wanted_words);
         let language = Language::of(&plain);
         let mut question = Self { language, operators, ..Self::default() };
-        for chunk in plain.split_whitespace().take(MOST_WORDS) {
+        for chunk in plain.split_whitespace().take(MAX_WORDS) {
             question.add(chunk);
         }
         let is_stop_word =
@@ -143,7 +143,7 @@ impl Question {
             for pair in letters.windows(2) {
                 let word: String = pair.iter().collect();
                 let pairs = self.terms.iter().filter(|term| term.is_pair());
-                if pairs.count() < MOST_PAIRS && self.terms.iter().all(|known| known.word != word) {
+                if pairs.count() < MAX_PAIRS && self.terms.iter().all(|known| known.word != word) {
                     self.terms.push(Term { word, form: Form::Pair { share } });
                 }
             }

@@ -14,7 +14,7 @@ use crate::syntax::{Form, Question};
 use crate::words::fold;
 
 /// Minimum share of the query's words. In a long output, fewer match by chance.
-const LEAST_COVERAGE: f64 = 0.34;
+const MIN_COVERAGE: f64 = 0.34;
 
 /// Queued prompts and events that match the query, best first.
 pub(crate) fn hits(
@@ -24,7 +24,7 @@ pub(crate) fn hits(
     weighed: &[Weighed],
     lexical_weight: f64,
 ) -> Result<Vec<Shown>, StoreError> {
-    let meant = question.operators.as_ref().filter(|operators| operators.is_meant);
+    let meant = question.operators.as_ref().filter(|operators| operators.is_explicit);
     let mut found = Vec::new();
     for waiting in store.waiting(&query.filters)? {
         // Quick test before the text is split into words: most texts have none of them.
@@ -41,7 +41,7 @@ pub(crate) fn hits(
         let matched = matched(&[&waiting.text], weighed, &question.pieces);
         let words = Words::of(&matched, weighed);
         let coverage = words.coverage;
-        if coverage < LEAST_COVERAGE {
+        if coverage < MIN_COVERAGE {
             continue;
         }
         let why = Why {

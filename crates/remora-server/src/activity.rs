@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone)]
 pub struct Activity {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ActivityState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ActivityState {
     last_sign: Instant,
     connected: usize,
 }
 
 impl Activity {
     pub(crate) fn new() -> Self {
-        Self { state: Arc::new(Mutex::new(State { last_sign: Instant::now(), connected: 0 })) }
+        Self { state: Arc::new(Mutex::new(ActivityState { last_sign: Instant::now(), connected: 0 })) }
     }
 
     /// Restarts the idle time.
@@ -35,7 +35,7 @@ impl Activity {
         self.with(|state| if state.connected > 0 { Duration::ZERO } else { state.last_sign.elapsed() })
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, change: impl FnOnce(&mut ActivityState) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

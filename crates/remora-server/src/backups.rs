@@ -19,14 +19,14 @@ use crate::shared::Shared;
 const ROUND: Duration = Duration::from_mins(1);
 /// The daemon counts as idle after this long without activity. A backup blocks no hook, but it would compete
 /// for the disk.
-const QUIET: Duration = Duration::from_secs(5);
+const IDLE_AFTER: Duration = Duration::from_secs(5);
 /// On a machine that is never idle, a backup is made after this long anyway.
-const MOST_BUSY: Duration = Duration::from_hours(2);
+const MAX_BUSY: Duration = Duration::from_hours(2);
 const BETWEEN_CHECKS: Duration = Duration::from_hours(24);
 /// Minimum pause between two checks that errors of the store cause. A check reads every page.
 const BETWEEN_ALARMS: Duration = Duration::from_mins(10);
 
-/// What wakes [`keep`].
+/// What wakes [`run`].
 enum Wake {
     Time,
     News,
@@ -35,7 +35,7 @@ enum Wake {
 
 /// Makes backups and checks, and watches the files that were opened. The daemon may not restart before `restart_from`: if a restart did not help, another one would not
 /// either.
-pub(crate) async fn keep(
+pub(crate) async fn run(
     shared: Arc<Shared>,
     opened: Files,
     restart_from: Instant,
@@ -45,7 +45,7 @@ pub(crate) async fn keep(
     let mut news = shared.news.subscribe();
     let mut checked = false;
     let mut busy_since = None;
-    let mut next_look = Instant::now() + QUIET;
+    let mut next_look = Instant::now() + IDLE_AFTER;
     loop {
         // Every event is a reason to check that the database still exists: without it, hooks cannot store
         // theirs.
@@ -69,9 +69,9 @@ pub(crate) async fn keep(
             // Events wait in the spool until the database is restored, so this does not wait for quiet.
             Wake::Alarm => (last_alarm, checked) = (Some(Instant::now()), false),
             Wake::Time => {
-                let left = QUIET.saturating_sub(shared.activity.quiet_for());
+                let left = IDLE_AFTER.saturating_sub(shared.activity.quiet_for());
                 let busy = busy_since.get_or_insert_with(Instant::now).elapsed();
-                if !left.is_zero() && busy < MOST_BUSY {
+                if !left.is_zero() && busy < MAX_BUSY {
                     next_look = Instant::now() + left.max(Duration::from_secs(1));
                     continue;
                 }

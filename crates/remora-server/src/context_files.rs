@@ -13,9 +13,9 @@ use tokio::sync::watch;
 use crate::shared::Shared;
 
 /// Changes within this time are written together.
-const MOMENT: Duration = Duration::from_millis(500);
+const DEBOUNCE: Duration = Duration::from_millis(500);
 
-pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     let mut seen = Marks::default();
     loop {
@@ -29,7 +29,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             _ = stop.changed() => return,
         }
         tokio::select! {
-            () = tokio::time::sleep(MOMENT) => {}
+            () = tokio::time::sleep(DEBOUNCE) => {}
             _ = stop.changed() => return,
         }
     }
@@ -44,6 +44,7 @@ async fn refresh_changed(shared: &Shared, seen: &mut Marks) -> Result<(), StoreE
     let before = std::mem::replace(seen, marks);
     let dir = shared.dir.clone();
     // Not on this thread: a slow disk with a project on it must not block the daemon.
-    let follow = move || context_files::follow(&mut Store::open(&dir)?, &before).error.map_or(Ok(()), Err);
-    tokio::task::spawn_blocking(follow).await.unwrap_or(Err(StoreError::Closed))
+    let refresh =
+        move || context_files::refresh_changed(&mut Store::open(&dir)?, &before).error.map_or(Ok(()), Err);
+    tokio::task::spawn_blocking(refresh).await.unwrap_or(Err(StoreError::Closed))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use remora_app::backup::Search;
 use remora_client::control::Message;
-use remora_client::presence::Hold;
+use remora_client::presence::DaemonLock;
 use remora_core::settings::IdleExit;
 use remora_core::time::Time;
 use remora_net::Health;
@@ -16,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use crate::ear::Ear;
+use crate::ear::ControlSocket;
 use crate::http::Opened;
 use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::StoreThread;
@@ -58,7 +58,7 @@ const AFTER_FAILURE: Duration = Duration::from_hours(1);
 
 /// Runs until it is asked to stop, a newer version takes over, or the idle timeout passes. If the database is damaged or
 /// replaced, it starts again, and looks at every page.
-pub fn run(hold: Hold, dir: &DataDir, load: &Load) -> Result<End, StoreError> {
+pub fn run(hold: DaemonLock, dir: &DataDir, load: &Load) -> Result<End, StoreError> {
     let hold = Arc::new(hold);
     let mut search = Search::Brief;
     loop {
@@ -69,7 +69,7 @@ pub fn run(hold: Hold, dir: &DataDir, load: &Load) -> Result<End, StoreError> {
     }
 }
 
-fn serve(hold: &Arc<Hold>, dir: &DataDir, load: Load, search: Search) -> Result<End, StoreError> {
+fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> Result<End, StoreError> {
     let failed =
         |source: io::Error| StoreError::DataDir { path: dir.path().to_owned(), reason: source.to_string() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
@@ -80,12 +80,12 @@ fn serve(hold: &Arc<Hold>, dir: &DataDir, load: Load, search: Search) -> Result<
             problems::report(Some(dir), &format!("daemon: no HTTP: {error}"));
         }
         let port = http.as_ref().ok().map(Opened::port);
-        hold.introduce(port, None, None).map_err(failed)?;
+        hold.publish(port, None, None).map_err(failed)?;
         let place = port.map_or_else(|| "no port".to_owned(), |port| format!("port {port}"));
         log::info(dir, "daemon", &format!("version {} started, {place}", env!("CARGO_PKG_VERSION")));
         // The socket is open from here on: messages that arrive while the store is opened are read right
         // after.
-        let ear = Ear::open(dir).map_err(failed)?;
+        let ear = ControlSocket::open(dir).map_err(failed)?;
         let signals = Signals::new().map_err(failed)?;
         let is_recovered = backups::recover(dir, search);
         let alarm = Arc::new(Notify::new());
@@ -127,19 +127,19 @@ fn serve(hold: &Arc<Hold>, dir: &DataDir, load: Load, search: Search) -> Result<
         let (stopping, stop) = watch::channel(false);
         let mut tasks = vec![
             tokio::spawn(worker::work(Arc::clone(&shared), owner, stop.clone())),
-            tokio::spawn(housekeeping::keep(Arc::clone(&shared), stop.clone())),
-            tokio::spawn(indexer::keep(Arc::clone(&shared), stop.clone())),
-            tokio::spawn(git_status::keep(Arc::clone(&shared), stop.clone())),
-            tokio::spawn(context_files::keep(Arc::clone(&shared), stop.clone())),
-            tokio::spawn(notes::keep(Arc::clone(&shared), stop.clone())),
-            tokio::spawn(backups::keep(Arc::clone(&shared), opened, restart_from, stop.clone())),
-            tokio::spawn(forgetting::keep(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(housekeeping::run(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(indexer::run(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(git_status::run(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(context_files::run(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(notes::run(Arc::clone(&shared), stop.clone())),
+            tokio::spawn(backups::run(Arc::clone(&shared), opened, restart_from, stop.clone())),
+            tokio::spawn(forgetting::run(Arc::clone(&shared), stop.clone())),
         ];
         if let Ok(http) = http {
             tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), hold.started_at(), stop)));
         }
-        let introduce = |observer, embedder| hold.introduce(port, observer, embedder);
-        let end = live(&shared, &ear, signals, introduce).await.map_err(failed);
+        let publish = |observer, embedder| hold.publish(port, observer, embedder);
+        let end = live(&shared, &ear, signals, publish).await.map_err(failed);
         stopping.send_replace(true);
         for task in tasks {
             if task.await.is_err() {
@@ -170,9 +170,9 @@ fn serve(hold: &Arc<Hold>, dir: &DataDir, load: Load, search: Search) -> Result<
 /// Handles messages until there is a reason to end.
 async fn live(
     shared: &Shared,
-    ear: &Ear,
+    ear: &ControlSocket,
     mut signals: Signals,
-    introduce: impl Fn(Option<Health>, Option<Health>) -> io::Result<()>,
+    publish: impl Fn(Option<Health>, Option<Health>) -> io::Result<()>,
 ) -> io::Result<End> {
     let mut observer = shared.health.subscribe();
     let mut embedder = shared.embedder_health.subscribe();
@@ -201,8 +201,8 @@ async fn live(
                     shared.announce();
                 }
             },
-            Ok(()) = observer.changed() => introduce(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
-            Ok(()) = embedder.changed() => introduce(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
+            Ok(()) = observer.changed() => publish(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
+            Ok(()) = embedder.changed() => publish(observer.borrow_and_update().clone(), embedder.borrow_and_update().clone())?,
             () = signals.next() => return Ok(End::Asked),
             () = shared.damage.notified() => {
                 return Ok(if shared.hold.is_in_place() { End::Damaged } else { End::Deleted });

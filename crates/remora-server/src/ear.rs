@@ -9,12 +9,12 @@ use remora_store::DataDir;
 
 /// The listening end of the control socket.
 #[derive(Debug)]
-pub(crate) struct Ear {
+pub(crate) struct ControlSocket {
     socket: tokio::net::UnixDatagram,
     path: PathBuf,
 }
 
-impl Ear {
+impl ControlSocket {
     /// Binds the socket. Replaces one left behind by a dead daemon, which is safe because the caller holds
     /// the lock.
     pub(crate) fn open(dir: &DataDir) -> io::Result<Self> {
@@ -36,7 +36,7 @@ impl Ear {
     }
 }
 
-impl Drop for Ear {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         // Best effort: senders get an error from a leftover socket just as from a missing one.
         let _ = fs::remove_file(&self.path);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use remora_app::recall::prompt::{self, Explained, Limits, PromptRequest, is_trivial};
 use remora_app::search::{self, SearchRequest};
-use remora_app::{AppError, Engine};
+use remora_app::{AppError, SearchBackend};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_embed::Embedder;
@@ -20,15 +20,15 @@ use crate::embedders::{Chosen, Embedders};
 use crate::store_thread::StoreThread;
 
 /// Timeout of an embedder over the network for a search.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+const EMBED_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The longest pause of background work while a query is answered.
-const COURTESY: Duration = Duration::from_millis(200);
+const MAX_YIELD: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub struct Finder {
     thread: StoreThread,
     embedders: Arc<Embedders>,
-    state: Arc<State>,
+    state: Arc<FinderState>,
     /// Last use of the model; `None` if it is not loaded. Kept outside of the model's lock, which is held
     /// while it works.
     last_used: Mutex<Option<Instant>>,
@@ -49,7 +49,7 @@ enum EmbeddedBy {
 
 /// The parts that take memory.
 #[derive(Debug, Default)]
-struct State {
+struct FinderState {
     searcher: Searcher,
     embedder: Mutex<Option<Embedder>>,
 }
@@ -66,10 +66,10 @@ impl Finder {
         }
     }
 
-    /// Pauses background work while a query is being answered, for at most [`COURTESY`]. With two processors,
+    /// Pauses background work while a query is being answered, for at most [`MAX_YIELD`]. With two processors,
     /// a search on one and other work on the other would slow each other down.
     pub(crate) async fn give_way(&self) {
-        let _ = timeout(COURTESY, self.answering.subscribe().wait_for(|count| *count == 0)).await;
+        let _ = timeout(MAX_YIELD, self.answering.subscribe().wait_for(|count| *count == 0)).await;
     }
 
     /// Answers a search with these settings.
@@ -77,13 +77,13 @@ impl Finder {
         let wants_vectors = request.wants_vectors();
         let embedded_by = match self.embedders.chosen(&settings.search) {
             Chosen::Remote(remote) if wants_vectors => {
-                EmbeddedBy::Elsewhere(remote.question(&request.text, PATIENCE).await)
+                EmbeddedBy::Elsewhere(remote.question(&request.text, EMBED_TIMEOUT).await)
             }
             Chosen::Unusable(error, _) if wants_vectors => EmbeddedBy::Elsewhere(Err(error)),
             Chosen::Builtin if wants_vectors => EmbeddedBy::Here,
             _ => EmbeddedBy::Nobody,
         };
-        let search = move |store: &Store, engine: Engine<'_>| {
+        let search = move |store: &Store, engine: SearchBackend<'_>| {
             search::search(store, engine, &request, &settings.search, Time::now())
         };
         self.find(embedded_by, search).await
@@ -104,7 +104,7 @@ impl Finder {
             Chosen::Builtin => EmbeddedBy::Here,
             Chosen::Remote(_) | Chosen::Nobody => EmbeddedBy::Nobody,
         };
-        let recall = move |store: &Store, engine: Engine<'_>| {
+        let recall = move |store: &Store, engine: SearchBackend<'_>| {
             Ok(prompt::recall(store, engine, &request, &settings, Time::now())?)
         };
         self.find(embedded_by, recall).await
@@ -113,7 +113,7 @@ impl Finder {
     async fn find<T: Send + 'static>(
         &self,
         embedded_by: EmbeddedBy,
-        find: impl FnOnce(&Store, Engine<'_>) -> Result<T, AppError> + Send + 'static,
+        find: impl FnOnce(&Store, SearchBackend<'_>) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
         let _answering = Answering::new(&self.answering);
         let needs_memory = !matches!(embedded_by, EmbeddedBy::Nobody);
@@ -127,14 +127,14 @@ impl Finder {
             }
             let searcher = &state.searcher;
             Ok(match embedded_by {
-                EmbeddedBy::Nobody => find(store, Engine { searcher, embedder: None }),
+                EmbeddedBy::Nobody => find(store, SearchBackend { searcher, embedder: None }),
                 EmbeddedBy::Elsewhere(made) => {
-                    find(store, Engine { searcher, embedder: Some(&mut Prepared(made)) })
+                    find(store, SearchBackend { searcher, embedder: Some(&mut Prepared(made)) })
                 }
                 EmbeddedBy::Here => {
                     let mut embedder = state.embedder.lock().unwrap_or_else(PoisonError::into_inner);
                     let embedder = embedder.get_or_insert_with(Embedder::new);
-                    find(store, Engine { searcher, embedder: Some(embedder) })
+                    find(store, SearchBackend { searcher, embedder: Some(embedder) })
                 }
             })
         });
@@ -185,7 +185,7 @@ impl Drop for Answering<'_> {
 
 #[cfg(test)]
 mod tests {
-    use remora_app::Whose;
+    use remora_app::ProjectSelector;
     use remora_core::memory::ObservationType;
     use remora_core::privacy::{Draft, SavedText};
     use remora_search::{Mode, index_next};
@@ -212,7 +212,7 @@ mod tests {
         let (thread, _) = StoreThread::start(dir, "searcher", Arc::default()).unwrap();
         let finder = Finder::new(thread, Arc::default());
         let settings = Arc::<Settings>::default();
-        let mut question = SearchRequest::new(Whose::All);
+        let mut question = SearchRequest::new(ProjectSelector::All);
         question.text = "when do we release".to_owned();
         question.mode = Mode::Text;
         finder.search(question.clone(), Arc::clone(&settings)).await.unwrap();

@@ -14,13 +14,13 @@ use tokio::sync::watch;
 use crate::shared::Shared;
 
 /// Every event causes news; checking for new erasures this often is enough.
-const MOMENT: Duration = Duration::from_secs(1);
+const DEBOUNCE: Duration = Duration::from_secs(1);
 /// The daemon counts as idle after this long without activity.
-const QUIET: Duration = Duration::from_secs(5);
+const IDLE_AFTER: Duration = Duration::from_secs(5);
 /// Pause after an error before the next try.
 const AFTER_ERROR: Duration = Duration::from_mins(5);
 
-pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     loop {
         news.borrow_and_update();
@@ -28,7 +28,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         let wait = match due {
             Ok(None) => None,
             Ok(Some(due)) => {
-                Some(due.since(Time::now()).max(QUIET.saturating_sub(shared.activity.quiet_for())))
+                Some(due.since(Time::now()).max(IDLE_AFTER.saturating_sub(shared.activity.quiet_for())))
             }
             Err(_) => Some(AFTER_ERROR),
         };
@@ -56,11 +56,11 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Returns [`MOMENT`] after the next news.
+/// Returns [`DEBOUNCE`] after the next news.
 async fn hear(news: &mut watch::Receiver<u64>) {
     // Never fails: the sender lives as long as the daemon.
     let _ = news.changed().await;
-    tokio::time::sleep(MOMENT).await;
+    tokio::time::sleep(DEBOUNCE).await;
 }
 
 async fn sleep(wait: Option<Duration>) {

@@ -17,17 +17,17 @@ use tokio::sync::watch;
 use crate::shared::Shared;
 
 /// News within this time causes one check.
-const MOMENT: Duration = Duration::from_secs(1);
+const DEBOUNCE: Duration = Duration::from_secs(1);
 /// Minimum pause between two `git status` runs: 10 s, or 20 times the duration of the last run if that is longer.
 const PAUSE: Duration = Duration::from_secs(10);
 const PAUSE_TIMES: u32 = 20;
 /// Timeout of `git status`. Slower repositories are skipped.
-const PATIENCE: Duration = Duration::from_secs(5);
+const GIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A new daemon checks the projects with events within this time.
-const LATELY: Duration = Duration::from_hours(24);
-const MOST_FILES: usize = 50;
+const RECENT_WINDOW: Duration = Duration::from_hours(24);
+const MAX_FILES: usize = 50;
 
-pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     let mut seen: HashMap<ProjectId, Time> = HashMap::new();
     loop {
@@ -44,7 +44,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             tokio::time::sleep(pause).await;
             // Fails only when the daemon is ending.
             let _ = news.changed().await;
-            tokio::time::sleep(MOMENT).await;
+            tokio::time::sleep(DEBOUNCE).await;
         };
         tokio::select! {
             () = next => {}
@@ -54,7 +54,8 @@ pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
 }
 
 async fn look(shared: &Shared, seen: &mut HashMap<ProjectId, Time>) -> Result<(), StoreError> {
-    let since = Time(Time::now().0.saturating_sub(i64::try_from(LATELY.as_millis()).unwrap_or(i64::MAX)));
+    let since =
+        Time(Time::now().0.saturating_sub(i64::try_from(RECENT_WINDOW.as_millis()).unwrap_or(i64::MAX)));
     for WorkedIn { project, root, last_activity_at } in
         shared.reader.call(move |store| store.worked_in_since(since)).await?
     {
@@ -84,7 +85,7 @@ async fn changed_in(root: &Path) -> Option<Vec<String>> {
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"] {
         git.env_remove(name);
     }
-    let output = tokio::time::timeout(PATIENCE, git.output()).await.ok()?.ok()?;
+    let output = tokio::time::timeout(GIT_TIMEOUT, git.output()).await.ok()?.ok()?;
     output.status.success().then(|| paths(&String::from_utf8_lossy(&output.stdout)))
 }
 
@@ -100,7 +101,7 @@ fn paths(status: &str) -> Vec<String> {
         }
         paths.push(path.to_owned());
     }
-    paths.truncate(MOST_FILES);
+    paths.truncate(MAX_FILES);
     paths
 }
 

@@ -11,7 +11,7 @@ use crate::shared::Shared;
 
 const ROUND: Duration = Duration::from_hours(1);
 
-pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     loop {
         let retention = shared.settings().retention.clone();
         let done = shared

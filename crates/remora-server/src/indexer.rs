@@ -27,9 +27,9 @@ use crate::shared::Shared;
 /// Pause after a store error before the next try.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// Minimum pause before a failed embedder is called again; its own backoff may be longer.
-const SHORTEST_WAIT: Duration = Duration::from_millis(100);
+const MIN_WAIT: Duration = Duration::from_millis(100);
 
-pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     let mut settings = shared.watch_settings();
     let mut indexer = Indexer { shared: Arc::clone(&shared), workshop: None, reported: None };
@@ -68,7 +68,7 @@ async fn sleep(wait: Option<Duration>) {
 
 struct Indexer {
     shared: Arc<Shared>,
-    workshop: Option<Workshop>,
+    workshop: Option<EmbedWorker>,
     /// The embedder's last error, as reported in the log.
     reported: Option<String>,
 }
@@ -99,17 +99,17 @@ impl Indexer {
                         remote.embed(batch.texts(), Purpose::Document).await?;
                     (model, batch.take(vectors)?)
                 }
-                _ => self.embed_here(batch).await?,
+                _ => self.embed_builtin(batch).await?,
             };
             self.shared.writer.call(move |store| store.put_vectors(&model, &made)).await?;
         }
     }
 
     /// Embeds a batch with the built-in model.
-    async fn embed_here(&mut self, batch: IndexBatch) -> Result<(String, Vec<Embedded>), IndexError> {
+    async fn embed_builtin(&mut self, batch: IndexBatch) -> Result<(String, Vec<Embedded>), IndexError> {
         let workshop = match &mut self.workshop {
             Some(workshop) => workshop,
-            none => none.insert(Workshop::open()?),
+            none => none.insert(EmbedWorker::open()?),
         };
         let made = workshop.embed(batch).await;
         if made.is_err() {
@@ -142,7 +142,7 @@ impl Indexer {
                 match self.shared.embedders.chosen(wanted) {
                     Chosen::Remote(remote) => {
                         let next = remote.trouble().map(|trouble| trouble.next_try.since(Time::now()));
-                        Some(next.unwrap_or_default().max(SHORTEST_WAIT))
+                        Some(next.unwrap_or_default().max(MIN_WAIT))
                     }
                     // Only a change of the settings can help.
                     _ => None,
@@ -173,12 +173,12 @@ impl Indexer {
 type Made = Result<(String, Vec<Embedded>), EmbedError>;
 
 /// A thread with the built-in model. It ends when this is dropped.
-struct Workshop {
+struct EmbedWorker {
     jobs: Sender<(IndexBatch, oneshot::Sender<Made>)>,
     last_used: Instant,
 }
 
-impl Workshop {
+impl EmbedWorker {
     fn open() -> Result<Self, StoreError> {
         let (jobs, work) = mpsc::channel::<(IndexBatch, oneshot::Sender<Made>)>();
         let run = move || {

@@ -23,14 +23,14 @@ use crate::shared::Shared;
 /// about one fiftieth of the time.
 const FOLDER_PAUSE: Duration = Duration::from_secs(2);
 const SHARE: u32 = 50;
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// Pause between two requests for the list of notes. Obsidian goes through all of its notes to answer one.
 const API_PAUSE: Duration = Duration::from_secs(30);
 /// Pause after a failure. It doubles with each further failure, up to `LAST_RETRY`.
 const FIRST_RETRY: Duration = Duration::from_secs(5);
 const LAST_RETRY: Duration = Duration::from_mins(5);
 /// Timeout of a request that waits for a due scan. A hook has little more than this for its whole request.
-const PATIENCE: Duration = Duration::from_millis(25);
+const SCAN_TIMEOUT: Duration = Duration::from_millis(25);
 /// Notes removed in one transaction, and batches stored before the list of always injected notes is updated.
 const STEP: usize = 100;
 const BATCHES: usize = 16;
@@ -75,14 +75,14 @@ impl Freshness {
             return !look.failed;
         }
         self.wanted.notify_one();
-        match tokio::time::timeout(PATIENCE, last.changed()).await {
+        match tokio::time::timeout(SCAN_TIMEOUT, last.changed()).await {
             Ok(Ok(())) => last.borrow().is_some_and(|look| !look.failed),
             _ => false,
         }
     }
 }
 
-pub(crate) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     let mut settings = shared.watch_settings();
     let mut keeper =
@@ -169,11 +169,8 @@ impl Keeper {
             None => self.failures = 0,
         }
         let usual = if is_api { API_PAUSE } else { FOLDER_PAUSE };
-        let pause = if failed {
-            retry(self.failures)
-        } else {
-            usual.max(LONGEST_PAUSE.min(started.elapsed() * SHARE))
-        };
+        let pause =
+            if failed { retry(self.failures) } else { usual.max(MAX_PAUSE.min(started.elapsed() * SHARE)) };
         self.shared.notes.last.send_replace(Some(Look { at: Instant::now(), pause, failed }));
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use remora_app::AppError;
-use remora_client::presence::Hold;
+use remora_client::presence::DaemonLock;
 use remora_core::settings::Settings;
 use remora_net::Health;
 use remora_store::{DataDir, Store, StoreError};
@@ -18,14 +18,14 @@ use crate::finder::Finder;
 use crate::notes::Freshness;
 use crate::store_thread::StoreThread;
 
-const MOMENT: Duration = Duration::from_millis(250);
+const WAKE_DEBOUNCE: Duration = Duration::from_millis(250);
 
 /// Reads the current settings.
 pub type Load = Arc<dyn Fn() -> Settings + Send + Sync>;
 
 pub struct Shared {
     /// Proof that this process is the only daemon.
-    pub(crate) hold: Arc<Hold>,
+    pub(crate) hold: Arc<DaemonLock>,
     pub dir: DataDir,
     /// For writes, in order. Slow work does not belong here.
     pub writer: StoreThread,
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(hold: Arc<Hold>, dir: &DataDir, threads: Threads, load: Load) -> Self {
+    pub(crate) fn new(hold: Arc<DaemonLock>, dir: &DataDir, threads: Threads, load: Load) -> Self {
         let changed_at = config_time(dir);
         let settings = Arc::new(load());
         let embedders = Arc::<Embedders>::default();
@@ -134,7 +134,7 @@ impl Shared {
             // Weak, because an ending daemon waits until every handle to the store is dropped.
             let shared = Arc::downgrade(self);
             tokio::spawn(async move {
-                tokio::time::sleep(MOMENT).await;
+                tokio::time::sleep(WAKE_DEBOUNCE).await;
                 if let Some(shared) = shared.upgrade() {
                     shared.will_look.store(false, Ordering::Relaxed);
                     shared.work.notify_one();

@@ -12,10 +12,10 @@ use remora_store::{DataDir, Enqueued, EventRecord, ReadOnly, Store, StoreError};
 use tokio::sync::{Notify, oneshot};
 
 /// Maximum number of events in a group.
-const LARGEST_GROUP: usize = 512;
+const MAX_GROUP: usize = 512;
 
 enum Job {
-    Call(Box<dyn FnOnce(&mut Opening) + Send>),
+    Call(Box<dyn FnOnce(&mut LazyStore) + Send>),
     Store(Box<EventRecord>, oneshot::Sender<Result<Enqueued, StoreError>>),
 }
 
@@ -30,7 +30,7 @@ impl StoreThread {
     pub fn start(dir: DataDir, name: &str, alarm: Arc<Notify>) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (jobs, work) = mpsc::channel();
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let mut store = Opening { dir, store: None, alarm };
+            let mut store = LazyStore { dir, store: None, alarm };
             serve(&work, &mut store);
         })?;
         Ok((Self { jobs }, thread))
@@ -74,13 +74,13 @@ impl StoreThread {
     }
 }
 
-struct Opening {
+struct LazyStore {
     dir: DataDir,
     store: Option<Store>,
     alarm: Arc<Notify>,
 }
 
-impl Opening {
+impl LazyStore {
     fn run<T>(&mut self, work: impl FnOnce(&mut Store) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let done = self.get().and_then(work);
         if matches!(done, Err(StoreError::Damaged { .. })) {
@@ -102,7 +102,7 @@ impl Opening {
     }
 }
 
-fn serve(work: &Receiver<Job>, store: &mut Opening) {
+fn serve(work: &Receiver<Job>, store: &mut LazyStore) {
     let mut next = work.recv().ok();
     while let Some(job) = next.take() {
         // A panic ends only this job: its caller gets an error, and closing the connection rolls back its
@@ -125,10 +125,10 @@ fn serve(work: &Receiver<Job>, store: &mut Opening) {
 type Waiting = (EventRecord, oneshot::Sender<Result<Enqueued, StoreError>>);
 
 /// Stores `first` with all events queued behind it. Returns the first job of another kind, if it met one.
-fn store_group(work: &Receiver<Job>, store: &mut Opening, first: Waiting) -> Option<Job> {
+fn store_group(work: &Receiver<Job>, store: &mut LazyStore, first: Waiting) -> Option<Job> {
     let (mut records, mut answers) = (vec![first.0], vec![first.1]);
     let mut other = None;
-    while records.len() < LARGEST_GROUP && other.is_none() {
+    while records.len() < MAX_GROUP && other.is_none() {
         match work.try_recv() {
             Ok(Job::Store(record, answer)) => {
                 records.push(*record);

@@ -17,8 +17,8 @@ use crate::shared::Shared;
 /// Pause after a store error before the next try.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// Pause before work that is due, but claimed by another process, is tried again.
-const SHORTEST_SLEEP: Duration = Duration::from_secs(1);
-const LONGEST_SLEEP: Duration = Duration::from_hours(1);
+const MIN_SLEEP: Duration = Duration::from_secs(1);
+const MAX_SLEEP: Duration = Duration::from_hours(1);
 /// Hosts write some lines of a transcript after their last hook, so it is read again this long after a turn
 /// was stored.
 const READ_AGAIN: Duration = Duration::from_millis(1500);
@@ -94,10 +94,10 @@ impl Worker {
         self.shared
             .writer
             .call(move |store| {
-                if store.take_in_spool() {
+                if store.ingest_spool() {
                     alarm.notify_one();
                 }
-                store.set_times_right(Time::now())?;
+                store.clamp_future_times(Time::now())?;
                 store.reclaim_stale(Time::now())
             })
             .await?;
@@ -130,7 +130,7 @@ impl Worker {
         let silence = self.silence;
         let due = self.shared.writer.call(move |store| store.next_due(silence)).await?;
         let now = Time::now();
-        let wait = due.map_or(LONGEST_SLEEP, |due| due.since(now)).clamp(SHORTEST_SLEEP, LONGEST_SLEEP);
+        let wait = due.map_or(MAX_SLEEP, |due| due.since(now)).clamp(MIN_SLEEP, MAX_SLEEP);
         Ok(self.read_again.values().min().map_or(wait, |due| due.since(now).min(wait)))
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use remora_core::context::{AboutFile, LONGEST_NOTE, substance};
+use remora_core::context::{AboutFile, MAX_NOTE_LEN, substance};
 use remora_core::ids::ProjectId;
 use rusqlite::{OptionalExtension, params};
 
@@ -21,7 +21,7 @@ use crate::{KnownSession, Store, StoreError};
 const LOOK: u32 = 2_000;
 const ENOUGH: usize = 20;
 /// Longer paths are ignored, in bytes.
-const LONGEST_PATH: usize = 1_024;
+const MAX_PATH_LEN: usize = 1_024;
 
 /// A file of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Store {
     /// Resolves a path to a file of this project. `None` if it is elsewhere.
     pub fn project_file(&self, project: ProjectId, path: &Path) -> Result<Option<ProjectFile>, StoreError> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
-        if !path.is_absolute() || path.as_os_str().len() > LONGEST_PATH {
+        if !path.is_absolute() || path.as_os_str().len() > MAX_PATH_LEN {
             return Ok(None);
         }
         let sql = "SELECT root FROM projects WHERE id = ?1";
@@ -94,7 +94,7 @@ impl Store {
                 continue;
             }
             let narrative: String = row.get("narrative")?;
-            let mut passages = substance(&narrative, LONGEST_NOTE);
+            let mut passages = substance(&narrative, MAX_NOTE_LEN);
             passages.retain(|passage| known.is_upheld() || !wrong.is_said_by(passage));
             about.push(AboutFile { known, passages, host: row.get("host")?, since: None });
             if about.len() >= ENOUGH {

@@ -18,7 +18,7 @@ use crate::StoreError;
 use crate::data_dir::DataDir;
 
 /// How long to wait for the lock. A change takes some milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +83,7 @@ fn edit(
 
 fn take_lock(dir: &DataDir, path: &Path) -> Result<File, ConfigError> {
     let place = dir.config_lock();
-    lock::take(&place, PATIENCE).map_err(|error| match error.kind() {
+    lock::take(&place, LOCK_TIMEOUT).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => ConfigError::Busy { path: path.to_owned() },
         _ => StoreError::file(&place)(error).into(),
     })

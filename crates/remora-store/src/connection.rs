@@ -16,23 +16,23 @@ use crate::StoreError;
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// How long a hook waits for the database in total before it uses the spool.
-pub(crate) const HOOK_PATIENCE: Duration = HOOK_LIMIT.saturating_sub(Duration::from_millis(50));
-const OWNER_PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const HOOK_BUSY_TIMEOUT: Duration = HOOK_LIMIT.saturating_sub(Duration::from_millis(50));
+const OWNER_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Above this size a hook empties the log, because the first process to open the database reads all of it.
-pub(crate) const LARGEST_WAL: u64 = 100 * 4096;
+pub(crate) const MAX_WAL_BYTES: u64 = 100 * 4096;
 /// Automatic checkpoint threshold in pages, for long-lived processes.
 const OWNER_WAL_PAGES: u32 = 250;
 /// The same for the daemon. If it is killed, the next hook reads 8 MB once.
 pub(crate) const LONG_WAL_PAGES: u32 = 2000;
 
 /// Bytes of the file that a process may map.
-pub(crate) const MOST_MAPPED: i64 = 1 << 30;
+pub(crate) const MAX_MAPPED_BYTES: i64 = 1 << 30;
 
 /// Page cache of a long-lived process. Mapping the file would be faster, but then every page ever touched would count
 /// as the daemon's memory.
 const CACHE_KIB: i64 = 16 << 10;
-const LARGEST_CACHE_KIB: i64 = 96 << 10;
+const MAX_CACHE_KIB: i64 = 96 << 10;
 
 /// For a hook: an existing database, a short timeout, no work on closing. No statement runs here: the first one reads
 /// the whole schema, and that belongs in the hook's only transaction.
@@ -51,7 +51,7 @@ pub(crate) fn open_for_hook(path: &Path, sync: Sync) -> Result<Connection, Store
 fn wait_a_little(attempts: i32) -> bool {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let first = FIRST.get_or_init(Instant::now);
-    if first.elapsed() >= HOOK_PATIENCE {
+    if first.elapsed() >= HOOK_BUSY_TIMEOUT {
         return false;
     }
     let spread = u64::from(std::process::id() % 8) * 125;
@@ -63,7 +63,7 @@ fn wait_a_little(attempts: i32) -> bool {
 /// For commands and the daemon.
 pub(crate) fn open_for_owner(path: &Path) -> Result<Connection, StoreError> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    connection.busy_timeout(OWNER_PATIENCE)?;
+    connection.busy_timeout(OWNER_BUSY_TIMEOUT)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // The default of our SQLite build; set for builds without our flags.
@@ -79,7 +79,7 @@ pub(crate) fn open_for_owner(path: &Path) -> Result<Connection, StoreError> {
 /// Sets the cache to 1/50 of the file, within limits: most pages that a search reads are read again by the next. A
 /// larger cache would be little faster, because the system caches the file, too.
 pub(crate) fn widen_cache(connection: &Connection, file_kib: i64) -> Result<(), rusqlite::Error> {
-    connection.pragma_update(None, "cache_size", -(file_kib / 50).clamp(CACHE_KIB, LARGEST_CACHE_KIB))
+    connection.pragma_update(None, "cache_size", -(file_kib / 50).clamp(CACHE_KIB, MAX_CACHE_KIB))
 }
 
 /// For a database that is built under another name. The builder syncs it at the end.
@@ -113,7 +113,7 @@ pub(crate) fn open_to_verify(path: &Path) -> Result<Connection, StoreError> {
         Err(error) if error.is_about_disk() => open_to_read(path).map_err(|_| error)?,
         other => other?,
     };
-    connection.busy_timeout(OWNER_PATIENCE)?;
+    connection.busy_timeout(OWNER_BUSY_TIMEOUT)?;
     Ok(connection)
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn open_copy(path: &Path) -> Result<Connection, StoreError> {
 /// Runs a first statement, because only that opens the log.
 fn readable(connection: Connection) -> Result<Connection, StoreError> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-    connection.busy_timeout(HOOK_PATIENCE)?;
+    connection.busy_timeout(HOOK_BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }

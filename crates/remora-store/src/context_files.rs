@@ -4,7 +4,7 @@
 
 use std::fs::File;
 
-use remora_core::context::Known;
+use remora_core::context::TimelineItem;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
@@ -70,7 +70,7 @@ pub struct MemoryMark {
 /// An observation, with the files it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Touched {
-    pub known: Known,
+    pub known: TimelineItem,
     pub files: Vec<String>,
 }
 

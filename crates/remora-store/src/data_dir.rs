@@ -13,7 +13,7 @@ use crate::StoreError;
 
 /// Longest wait for another process. A backup or a migration of a large database takes a minute or two, so a process that
 /// holds a lock for longer hangs.
-const PATIENCE: Duration = Duration::from_mins(5);
+const LOCK_TIMEOUT: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataDir {
@@ -117,7 +117,7 @@ impl DataDir {
     }
 
     /// Whether a path is such a placeholder.
-    pub fn stands_for_none(&self, path: &Path) -> bool {
+    pub fn is_placeholder(&self, path: &Path) -> bool {
         path == self.personal() || path.starts_with(self.path.join("imported"))
     }
 
@@ -192,7 +192,7 @@ impl DataDir {
 }
 
 fn locked(path: PathBuf) -> Result<File, StoreError> {
-    lock::take(&path, PATIENCE).map_err(StoreError::file(path))
+    lock::take(&path, LOCK_TIMEOUT).map_err(StoreError::file(path))
 }
 
 fn tighten(path: &Path, most: u32) -> io::Result<()> {

@@ -126,7 +126,7 @@ fn read_project(dir: &DataDir, row: &Row<'_>) -> Result<Line, StoreError> {
     Ok(Line::Project(ProjectLine {
         uuid: Some(uuid(row, 0)?),
         name: row.get(1)?,
-        root: Some(root).filter(|root| !dir.stands_for_none(Path::new(root))),
+        root: Some(root).filter(|root| !dir.is_placeholder(Path::new(root))),
         origin: row.get(3)?,
         date: date(row, 4)?,
     }))

@@ -82,5 +82,5 @@ pub use scratch::Scratch;
 pub use sessions::HostSeen;
 pub use store::{Enqueued, ReadOnly, Snapshot, Store};
 pub use timeline::{Anchor, TimelineEntry};
-pub use transcripts::{Heard, ReadTo, Said, Transcript};
+pub use transcripts::{ReadTo, Said, Transcript, TranscriptText};
 pub use usage::{Call, CallOutcome, Spent, Usage};

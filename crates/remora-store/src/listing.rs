@@ -9,7 +9,7 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 use serde::Serialize;
 
-use crate::queue::LONGEST_SUBJECT;
+use crate::queue::MAX_SUBJECT_LEN;
 use crate::rows::{
     OBSERVATION, PROMPT, SESSION, SUBJECT, SUMMARY, list, read_observation, read_prompt, read_session,
     read_summary,
@@ -116,7 +116,7 @@ fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
 /// The subject in the payload of a tool call, shortened as in its trace.
 fn subject_of(payload: &str) -> Option<String> {
     let Ok(Body::ToolUsed(tool)) = serde_json::from_str(payload) else { return None };
-    Some(one_line(tool.call.subject(), LONGEST_SUBJECT)).filter(|subject| !subject.is_empty())
+    Some(one_line(tool.call.subject(), MAX_SUBJECT_LEN)).filter(|subject| !subject.is_empty())
 }
 
 impl Store {

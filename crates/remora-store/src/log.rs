@@ -30,7 +30,7 @@ use crate::data_dir::DataDir;
 /// Size limit in bytes for both files together, unless the settings change it.
 static LIMIT: AtomicU64 = AtomicU64::new(5 << 20);
 static ORIGIN: OnceLock<&'static str> = OnceLock::new();
-const LONGEST_LINE: usize = 500;
+const MAX_LINE_LEN: usize = 500;
 
 /// Levels, most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -95,7 +95,7 @@ pub(crate) fn write(dir: Option<&DataDir>, level: Level, from: &str, text: &str)
     let time = Time::now().iso_millis();
     // An error message may quote a key that was pasted into the wrong setting.
     let text = clean_text(text);
-    let line = format!("{time} {} {from}: {}", level.as_str(), one_line(&text, LONGEST_LINE));
+    let line = format!("{time} {} {from}: {}", level.as_str(), one_line(&text, MAX_LINE_LEN));
     // A daemon must not bring back a data directory that the user deleted.
     let is_there = |dir: &DataDir| origin() == DAEMON || dir.create().is_ok();
     let written = dir.is_some_and(|dir| is_there(dir) && append(&dir.log(), &line).is_ok());

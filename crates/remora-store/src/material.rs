@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use remora_core::context::{Known, LaidDown, Material, PastSummary};
+use remora_core::context::{PastSummary, SessionContext, TimelineItem, UserStatement};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::SessionRef;
 use remora_core::fact::{FactKind, FactSource};
@@ -23,14 +23,14 @@ const LASTING: u32 = 100;
 const FAR_BACK: u32 = 3_000;
 const PINNED: u32 = 100;
 /// Files of this many of the newest observations count as in progress.
-const LATELY: usize = 20;
+const RECENT_OBSERVATIONS: usize = 20;
 /// Summaries read for each session, because a session may have several.
 const SUMMARIES_EACH: u32 = 6;
-const MOST_FACTS: usize = 50;
+const MAX_FACTS: usize = 50;
 /// Limit for texts saved by the user. The newest are kept.
-const MOST_SAVED: u32 = 20;
+const MAX_SAVED: u32 = 20;
 /// Facts below this trust are only found by search and are not standing facts, for example a permission given once.
-const LEAST_TRUST: f64 = 0.5;
+const MIN_TRUST: f64 = 0.5;
 
 /// The summaries of a project or of one session, newest first.
 pub(crate) const PAST_SESSIONS: &str =
@@ -95,25 +95,25 @@ impl Store {
         project: ProjectId,
         recall: Recall,
         sessions: u32,
-    ) -> Result<Material, StoreError> {
+    ) -> Result<SessionContext, StoreError> {
         let wrong = self.called_wrong(project)?;
         let mut observations = self.known(project, recall)?;
         observations.retain(|known| known.may_be_injected(&wrong));
         let uncommitted = self.changed_files(project)?;
         let mut hot_files = uncommitted.clone();
-        for file in observations.iter().take(LATELY).filter_map(|known| known.file.as_ref()) {
+        for file in observations.iter().take(RECENT_OBSERVATIONS).filter_map(|known| known.file.as_ref()) {
             if !hot_files.contains(file) {
                 hot_files.push(file.clone());
             }
         }
-        let facts = self.trusted_facts(project, LEAST_TRUST)?;
+        let facts = self.trusted_facts(project, MIN_TRUST)?;
         let (typed, facts): (Vec<FactRow>, Vec<FactRow>) = facts.into_iter().partition(is_rule_of_user);
         let name = "SELECT name FROM projects WHERE id = ?1";
         let project_name = self.db.query_row(name, [project.0], |row| row.get(0)).optional()?;
-        Ok(Material {
+        Ok(SessionContext {
             notices: Vec::new(),
             project: project_name.unwrap_or_else(|| "a new project".to_owned()),
-            laid_down: self.laid_down(project, typed, recall, &wrong)?,
+            user_statements: self.user_statements(project, typed, recall, &wrong)?,
             substance: BTreeMap::new(),
             files_since: BTreeMap::new(),
             facts: standing_facts(facts, recall, &wrong),
@@ -142,7 +142,7 @@ impl Store {
         Ok(self.db.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?.unwrap_or_default())
     }
 
-    fn known(&self, project: ProjectId, recall: Recall) -> Result<Vec<Known>, StoreError> {
+    fn known(&self, project: ProjectId, recall: Recall) -> Result<Vec<TimelineItem>, StoreError> {
         let candidates: Vec<i64> = self.candidates(project, recall)?.into_iter().collect();
         let sql = format!(
             "SELECT {KNOWN_COLUMNS} FROM json_each(?1) AS wanted CROSS JOIN observations AS o ON o.id = wanted.value
@@ -150,7 +150,7 @@ impl Store {
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map([serde_json::to_string(&candidates)?], read_known)?;
-        let mut known: Vec<Known> = rows.collect::<Result<_, _>>()?;
+        let mut known: Vec<TimelineItem> = rows.collect::<Result<_, _>>()?;
         known.sort_by_key(|known| std::cmp::Reverse((known.at, known.id)));
         Ok(known)
     }
@@ -254,13 +254,13 @@ impl Store {
 
     /// The user's own rules: texts they saved at a terminal, then rules and corrections they typed. Statements of
     /// agents, programs and imports are only reference data. A resumed session gets those stated elsewhere since.
-    fn laid_down(
+    fn user_statements(
         &self,
         project: ProjectId,
         typed: Vec<FactRow>,
         recall: Recall,
         wrong: &CalledWrong,
-    ) -> Result<Vec<LaidDown>, StoreError> {
+    ) -> Result<Vec<UserStatement>, StoreError> {
         let (own, since) = match recall {
             Recall::Everything | Recall::OfSession(_) => (None, Time(i64::MIN)),
             Recall::Since { session, at } => (Some(session), at),
@@ -270,7 +270,7 @@ impl Store {
             let is_known = own.is_some_and(|own| row.session_id == Some(own));
             row.valid_from > since && !is_known
         });
-        rules.extend(typed.take(MOST_FACTS).map(laid_down));
+        rules.extend(typed.take(MAX_FACTS).map(user_statement));
         Ok(rules)
     }
 
@@ -281,7 +281,7 @@ impl Store {
         project: ProjectId,
         since: Time,
         wrong: &CalledWrong,
-    ) -> Result<Vec<LaidDown>, StoreError> {
+    ) -> Result<Vec<UserStatement>, StoreError> {
         let session = "SELECT id FROM sessions WHERE host = ?2
                        AND content_session_id = ?3 || (SELECT lower(hex(uuid)) FROM projects WHERE id = ?1)";
         let values = params![project.0, Host::Generic.name(), saving::SESSION];
@@ -298,10 +298,10 @@ impl Store {
              AND ifnull(f.wrong, 0) <= ifnull(f.useful, 0)
              ORDER BY o.created_at DESC, o.id DESC LIMIT ?4",
         )?;
-        let values = params![session, SavedBy::Person.provider(), since.0, MOST_SAVED];
+        let values = params![session, SavedBy::Person.provider(), since.0, MAX_SAVED];
         let rows = statement.query_map(values, |row| {
             let id = RecordId { kind: RecordKind::Observation, number: row.get(0)? };
-            Ok((LaidDown { id, key: String::new(), text: row.get(1)? }, row.get::<_, bool>(2)?))
+            Ok((UserStatement { id, key: String::new(), text: row.get(1)? }, row.get::<_, bool>(2)?))
         })?;
         let mut saved = Vec::new();
         for row in rows {
@@ -320,27 +320,27 @@ fn is_rule_of_user(row: &FactRow) -> bool {
 }
 
 /// Standing facts that are not the user's rules.
-fn standing_facts(mut facts: Vec<FactRow>, recall: Recall, wrong: &CalledWrong) -> Vec<LaidDown> {
+fn standing_facts(mut facts: Vec<FactRow>, recall: Recall, wrong: &CalledWrong) -> Vec<UserStatement> {
     if matches!(recall, Recall::Since { .. }) {
         return Vec::new();
     }
-    facts.retain(|row| row.fact.trust >= LEAST_TRUST);
-    facts.truncate(MOST_FACTS);
+    facts.retain(|row| row.fact.trust >= MIN_TRUST);
+    facts.truncate(MAX_FACTS);
     // A statement of the user holds until the user ends it.
     facts.retain(|row| row.fact.source == FactSource::User || !wrong.is_said_in(&row.fact.value));
-    facts.into_iter().map(laid_down).collect()
+    facts.into_iter().map(user_statement).collect()
 }
 
-fn laid_down(FactRow { id, fact, .. }: FactRow) -> LaidDown {
-    LaidDown {
+fn user_statement(FactRow { id, fact, .. }: FactRow) -> UserStatement {
+    UserStatement {
         id: RecordId { kind: RecordKind::Fact, number: id.0 },
         key: if fact.key.is_in(&fact.value) { String::new() } else { fact.key.into() },
         text: fact.value,
     }
 }
 
-pub(crate) fn read_known(row: &Row<'_>) -> rusqlite::Result<Known> {
-    Ok(Known {
+pub(crate) fn read_known(row: &Row<'_>) -> rusqlite::Result<TimelineItem> {
+    Ok(TimelineItem {
         id: row.get(0)?,
         at: Time(row.get(1)?),
         kind: row.get_ref(2)?.as_str()?.into(),

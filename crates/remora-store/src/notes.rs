@@ -3,7 +3,7 @@
 //! The list of notes that are always injected is in `meta`, because a hook has no time to read all notes.
 
 use crate::record::new_uuid;
-use remora_core::context::Noted;
+use remora_core::context::PinnedNote;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{NoteId, SessionId};
 use remora_core::privacy::VaultNote;
@@ -19,7 +19,7 @@ use crate::{Store, StoreError, forget};
 const ALWAYS: &str = "notes_always";
 const STATE: &str = "notes_state";
 /// Limit for notes that are always injected. The list is cut after it.
-const MOST_ALWAYS: usize = 100;
+const MAX_ALWAYS_INJECTED: usize = 100;
 
 /// A note to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,19 +119,19 @@ impl Store {
 
     /// Stores which notes are injected into every session, most important first.
     pub fn set_always_injected(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
-        let notes = &notes[..notes.len().min(MOST_ALWAYS)];
+        let notes = &notes[..notes.len().min(MAX_ALWAYS_INJECTED)];
         write_meta(self, ALWAYS, &notes)
     }
 
     /// The notes that are injected into every session.
-    pub fn always_injected(&self) -> Result<Vec<Noted>, StoreError> {
+    pub fn always_injected(&self) -> Result<Vec<PinnedNote>, StoreError> {
         let ids: Vec<NoteId> = read_meta(&self.db, ALWAYS)?.unwrap_or_default();
         let mut notes = Vec::new();
         for id in ids {
             let sql = "SELECT path, title, excerpt, version FROM notes WHERE id = ?1 AND excerpt <> ''
                        AND deleted_at IS NULL";
             let note = self.db.prepare_cached(sql)?.query_row([id.0], |row| {
-                Ok(Noted {
+                Ok(PinnedNote {
                     id: id.0,
                     path: row.get(0)?,
                     title: row.get(1)?,
@@ -145,7 +145,7 @@ impl Store {
     }
 
     /// The always injected notes that a session has not got yet, or only in an older version.
-    pub fn notes_not_injected(&self, session: SessionId) -> Result<Vec<Noted>, StoreError> {
+    pub fn notes_not_injected(&self, session: SessionId) -> Result<Vec<PinnedNote>, StoreError> {
         let mut notes = self.always_injected()?;
         if !notes.is_empty() {
             let before = self.injected_before(session)?.notes;

@@ -13,7 +13,7 @@ use crate::backup::{self, Backup};
 use crate::{Store, StoreError, queue, times};
 
 /// Limit for backups made before migrations. Only the latest are useful to go back to.
-const MOST_BACKUPS: usize = 3;
+const MAX_BACKUPS: usize = 3;
 /// Retention of the audit log.
 const AUDIT_DAYS: u32 = 365;
 
@@ -74,7 +74,7 @@ impl Store {
     /// Only those made before migrations: a copy that the user put there stays, and the others have a rotation.
     fn prune_backups(&self, now: Time) -> Result<usize, StoreError> {
         let backups = backup::list(self.dir())?.into_iter().filter(|backup| backup.before_migration);
-        let surplus: Vec<_> = backups.skip(MOST_BACKUPS).filter(|backup| !backup.is_recent(now)).collect();
+        let surplus: Vec<_> = backups.skip(MAX_BACKUPS).filter(|backup| !backup.is_recent(now)).collect();
         for Backup { path, .. } in &surplus {
             fs::remove_file(path).map_err(StoreError::file(path))?;
         }

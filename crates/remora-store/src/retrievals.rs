@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use remora_core::context::{LaidDown, Noted};
+use remora_core::context::{PinnedNote, UserStatement};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::prose::fingerprint;
@@ -43,7 +43,7 @@ impl Moment {
 
 /// Time window in which two equal injections count as one. Two hooks for one event start together, and each ends
 /// within a second.
-const MOMENTS_MS: i64 = 2_000;
+const DUPLICATE_WINDOW_MS: i64 = 2_000;
 /// Finds an equal injection moments ago. Injections before the context was emptied do not count.
 const JUST_LOGGED: &str = "SELECT 1 FROM memory_retrievals AS r
     WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4 AND abs(created_at - ?5) < ?6
@@ -79,13 +79,13 @@ impl Item {
     }
 
     /// A rule of the user. Its text counts as injected.
-    pub fn of_laid_down(laid_down: &LaidDown) -> Self {
+    pub fn of_laid_down(laid_down: &UserStatement) -> Self {
         let passages = vec![fingerprint(&laid_down.text)];
         Self { passages, ..Self::new(laid_down.id.to_string(), "laid down") }
     }
 
     /// A standing fact. Its text counts as injected.
-    pub fn of_fact(fact: &LaidDown) -> Self {
+    pub fn of_fact(fact: &UserStatement) -> Self {
         Self { why: "fact".to_owned(), ..Self::of_laid_down(fact) }
     }
 
@@ -100,7 +100,7 @@ impl Item {
     }
 
     /// A note that is always injected.
-    pub fn of_note(note: &Noted) -> Self {
+    pub fn of_note(note: &PinnedNote) -> Self {
         let id = RecordId { kind: RecordKind::Note, number: note.id };
         Self { version: note.version.clone(), ..Self::new(id.to_string(), "note") }
     }
@@ -173,7 +173,7 @@ impl Store {
         let on_trial = feedback::on_trial(retrieval);
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let Retrieval { session, agent, moment, prompt, at, .. } = retrieval;
-        let key = params![session.0, agent, moment.name(), prompt, at.0, MOMENTS_MS];
+        let key = params![session.0, agent, moment.name(), prompt, at.0, DUPLICATE_WINDOW_MS];
         if transaction.prepare_cached(JUST_LOGGED)?.exists(key)? {
             return Ok(false);
         }
@@ -204,7 +204,7 @@ impl Store {
 
     /// Whether another hook has just answered the same session start.
     pub fn has_just_started(&self, session: SessionId, source: &str, now: Time) -> Result<bool, StoreError> {
-        let key = params![session.0, "", Moment::Start.name(), source, now.0, MOMENTS_MS];
+        let key = params![session.0, "", Moment::Start.name(), source, now.0, DUPLICATE_WINDOW_MS];
         Ok(self.db.prepare_cached(JUST_LOGGED)?.exists(key)?)
     }
 

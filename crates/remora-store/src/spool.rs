@@ -19,7 +19,7 @@ use crate::data_dir::DataDir;
 use crate::{EventRecord, StoreError};
 
 /// Size limit in bytes, for the case that no process imports the records.
-const LARGEST_SPOOL: u64 = 256 << 20;
+const MAX_SPOOL_BYTES: u64 = 256 << 20;
 /// Size of the reserve. An event is 1 to 2 KB, rarely more than 20.
 const RESERVE: u64 = 4 << 20;
 /// The unit of `st_blocks`, on every file system.
@@ -114,7 +114,7 @@ fn write_unless_moved(
     if !is_in_place() {
         return Ok(false);
     }
-    if own.len() > LARGEST_SPOOL {
+    if own.len() > MAX_SPOOL_BYTES {
         return Err(io::Error::new(io::ErrorKind::StorageFull, "the spool is full"));
     }
     write(&mut file)?;
@@ -123,7 +123,7 @@ fn write_unless_moved(
 
 /// The content of the spool that is not imported yet.
 #[derive(Debug, Default)]
-pub struct Contents {
+pub struct SpoolContents {
     pub records: Vec<EventRecord>,
     /// Number of lines cut short by a crash or a full disk.
     pub damaged: usize,
@@ -145,7 +145,7 @@ pub(crate) struct TakenAside {
     path: PathBuf,
     /// Held so that two processes do not import the same file.
     _lock: File,
-    pub(crate) contents: Contents,
+    pub(crate) contents: SpoolContents,
 }
 
 /// Moves the spool aside and reads it. A file that an earlier process did not finish comes first. `None` if there is
@@ -189,7 +189,7 @@ impl TakenAside {
 }
 
 /// Reads the whole spool, for counting and display.
-pub fn peek(dir: &DataDir) -> io::Result<Contents> {
+pub fn peek(dir: &DataDir) -> io::Result<SpoolContents> {
     let mut all = read(&aside_of(&dir.spool()))?;
     let newer = read(&dir.spool())?;
     let reserve = read(&dir.spool_reserve())?;
@@ -204,14 +204,14 @@ fn aside_of(spool: &Path) -> PathBuf {
     spool.with_extension("ingesting")
 }
 
-fn read(path: &Path) -> io::Result<Contents> {
+fn read(path: &Path) -> io::Result<SpoolContents> {
     let mut bytes = Vec::new();
     match open_regular(path) {
         Ok((mut file, _)) => file.read_to_end(&mut bytes)?,
-        Err(error) if is_absent(&error) => return Ok(Contents::default()),
+        Err(error) if is_absent(&error) => return Ok(SpoolContents::default()),
         Err(error) => return Err(error),
     };
-    let mut contents = Contents::default();
+    let mut contents = SpoolContents::default();
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         match parse(line) {
             Some(record) => contents.records.push(record),

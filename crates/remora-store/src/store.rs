@@ -73,18 +73,18 @@ impl Store {
             schema::create(dir)?;
         }
         let db = connection::open_for_hook(&dir.database(), sync)?;
-        Ok(Self::over(db, dir))
+        Ok(Self::with_connection(db, dir))
     }
 
     /// For a hook that only reads. `None` if nothing was captured yet.
-    pub fn open_to_ask(dir: &DataDir) -> Result<Option<Self>, StoreError> {
+    pub fn open_read_only_for_hook(dir: &DataDir) -> Result<Option<Self>, StoreError> {
         if !dir.database().exists() {
             return Ok(None);
         }
         let ask = || {
             let db = connection::open_for_hook(&dir.database(), Sync::Normal)?;
             schema::check(&db)?;
-            Ok(Self::over(db, dir))
+            Ok(Self::with_connection(db, dir))
         };
         or_to_read(dir, ask()).map(Some)
     }
@@ -120,14 +120,14 @@ impl Store {
             return Err(StoreError::Damaged { path: dir.database(), reason });
         }
         let files = Some(Files::of(dir));
-        let mut store = Self { read_only, files, lacks_triggers: true, ..Self::over(db, dir) };
+        let mut store = Self { read_only, files, lacks_triggers: true, ..Self::with_connection(db, dir) };
         if store.read_only.is_none() {
             // A restored backup may contain forgotten records; tombstones must be complete before the spool is
             // imported.
             store.keep_forgotten()?;
-            store.take_in_spool();
+            store.ingest_spool();
             store.purge(Time::now())?;
-            store.set_times_right(Time::now())?;
+            store.clamp_future_times(Time::now())?;
             // Without a reserve, a full disk costs events. `remora doctor` reports that.
             let _ = spool::keep_reserve(dir);
             let _ = private_turns::keep_spare(dir);
@@ -137,7 +137,7 @@ impl Store {
         Ok(store)
     }
 
-    fn over(db: Connection, dir: &DataDir) -> Self {
+    fn with_connection(db: Connection, dir: &DataDir) -> Self {
         let due = Due::default();
         Self { db, dir: dir.clone(), read_only: None, files: None, lacks_triggers: false, due }
     }
@@ -176,7 +176,7 @@ impl Store {
     }
 
     fn enqueue_after_spool(&mut self, record: &EventRecord) -> Result<Enqueued, StoreError> {
-        self.let_spool_go_first()?;
+        self.ingest_spool_before()?;
         // Nearly every session that starts is new.
         let is_start = matches!(record.captured.event().body, Body::SessionStarted { .. });
         if !is_start && let Some(enqueued) = self.try_enqueue(record)? {
@@ -191,7 +191,7 @@ impl Store {
     /// Imports the spool before a new event is stored. An event belongs to the turn that is open when it is stored.
     /// If it overtook an event of its session in the spool, one of them would get into the wrong turn, or be stored
     /// after the turn was observed.
-    fn let_spool_go_first(&mut self) -> Result<(), StoreError> {
+    fn ingest_spool_before(&mut self) -> Result<(), StoreError> {
         if !spool::is_waiting(&self.dir) {
             return Ok(());
         }
@@ -248,7 +248,7 @@ impl Store {
     /// It does not wait: if other processes are active, the next hook tries again.
     pub fn empty_large_wal(&self) -> Result<(), StoreError> {
         let wal = self.dir.database().with_extension("db-wal");
-        if fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::LARGEST_WAL) {
+        if fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::MAX_WAL_BYTES) {
             self.db.busy_timeout(Duration::ZERO)?;
             self.empty_wal()?;
         }
@@ -273,7 +273,7 @@ impl Store {
     /// Reads the file through a memory map, for a process that searches once and ends: reading page by page costs it a
     /// seventh of its time. A long-lived process should not, because every page it ever read counts as its memory.
     pub fn map_file(&self) -> Result<(), StoreError> {
-        Ok(self.db.pragma_update(None, "mmap_size", connection::MOST_MAPPED)?)
+        Ok(self.db.pragma_update(None, "mmap_size", connection::MAX_MAPPED_BYTES)?)
     }
 
     /// Frees the page cache.
@@ -294,7 +294,7 @@ impl Store {
     }
 
     /// Imports the spool. If that fails now, the spool stays, and `counts` includes it. Returns whether damage is the reason.
-    pub fn take_in_spool(&mut self) -> bool {
+    pub fn ingest_spool(&mut self) -> bool {
         let Err(error) = self.try_take_in_spool() else { return false };
         self.report_waiting_spool(&error);
         matches!(error, StoreError::Damaged { .. })
@@ -352,7 +352,7 @@ fn or_to_read(dir: &DataDir, opened: Result<Store, StoreError>) -> Result<Store,
                 let db = connection::open_to_read(&dir.database())?;
                 schema::check(&db)?;
                 let read_only = Some(ReadOnly::Disk);
-                Ok(Store { read_only, ..Store::over(db, dir) })
+                Ok(Store { read_only, ..Store::with_connection(db, dir) })
             };
             read().map_err(|_: StoreError| error)
         }

@@ -32,19 +32,19 @@ pub struct TimelineEntry {
 }
 
 impl TimelineEntry {
-    fn place(&self) -> Place {
+    fn place(&self) -> TimelinePlace {
         let rank = match self.kind {
             RecordKind::Summary => 2,
             RecordKind::Observation => 1,
             _ => 0,
         };
-        Place { at: self.created_at, rank, number: self.id.number }
+        TimelinePlace { at: self.created_at, rank, number: self.id.number }
     }
 }
 
 /// A position on the timeline. At the same time, an observation sorts before the summary made with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct TimelinePlace {
     at: Time,
     rank: i64,
     number: i64,
@@ -60,7 +60,7 @@ pub enum Anchor<'a> {
     Now,
 }
 
-const LONGEST_TITLE: usize = 120;
+const MAX_TITLE_LEN: usize = 120;
 
 const OBSERVATIONS: &str = concat!(
     "SELECT 'observation', r.id, r.type, r.title, p.name, r.project_id, r.session_id, r.created_at, ",
@@ -98,8 +98,8 @@ impl Store {
     ) -> Result<Vec<TimelineEntry>, StoreError> {
         let place = match anchor {
             Anchor::Entry(moment) => moment.place(),
-            Anchor::Time(at) => Place { at, rank: i64::MIN, number: i64::MIN },
-            Anchor::Now => Place { at: Time(i64::MAX), rank: i64::MAX, number: i64::MAX },
+            Anchor::Time(at) => TimelinePlace { at, rank: i64::MIN, number: i64::MIN },
+            Anchor::Now => TimelinePlace { at: Time(i64::MAX), rank: i64::MAX, number: i64::MAX },
         };
         let mut moments = self.beside(project, place, Side::Before, before)?;
         moments.reverse();
@@ -116,7 +116,7 @@ impl Store {
     fn beside(
         &self,
         project: ProjectId,
-        from: Place,
+        from: TimelinePlace,
         side: Side,
         most: u32,
     ) -> Result<Vec<TimelineEntry>, StoreError> {
@@ -188,7 +188,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TimelineEntry> {
         id: RecordId { kind, number: row.get(1)? },
         kind,
         observation_type: row.get::<_, Option<String>>(2)?.map(ObservationType::from),
-        title: one_line(&title, LONGEST_TITLE),
+        title: one_line(&title, MAX_TITLE_LEN),
         project: row.get(4)?,
         project_id: ProjectId(row.get(5)?),
         session_id: SessionId(row.get(6)?),

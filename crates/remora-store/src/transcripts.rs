@@ -45,7 +45,7 @@ pub struct ReadTo {
 
 /// The text of a turn from a transcript, ready to be stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heard {
+pub struct TranscriptText {
     /// The agent's texts between its tool calls.
     pub said: Vec<Said>,
     /// The agent's closing message, if no hook reported it.
@@ -114,7 +114,7 @@ impl Store {
             owner: String::new(),
             events: Vec::new(),
             earlier: Vec::new(),
-            heard: Heard::default(),
+            heard: TranscriptText::default(),
             transcript: None,
         };
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -204,7 +204,11 @@ fn advance(db: &Connection, batch: &Batch, read: &ReadTo) -> Result<bool, StoreE
 }
 
 /// The stored transcript text of a turn whose payloads are still there.
-pub(crate) fn heard(db: &Connection, session: SessionId, prompt_number: i64) -> Result<Heard, StoreError> {
+pub(crate) fn heard(
+    db: &Connection,
+    session: SessionId,
+    prompt_number: i64,
+) -> Result<TranscriptText, StoreError> {
     let kept: Option<String> = db
         .prepare_cached(
             "SELECT heard FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
@@ -218,7 +222,9 @@ pub(crate) fn heard(db: &Connection, session: SessionId, prompt_number: i64) -> 
 /// Stores the transcript text of a turn beside the payload of its last event. It includes the text read for earlier
 /// batches.
 pub(crate) fn keep_heard(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
-    let Some(last) = batch.events.last().filter(|_| batch.heard != Heard::default()) else { return Ok(()) };
+    let Some(last) = batch.events.last().filter(|_| batch.heard != TranscriptText::default()) else {
+        return Ok(());
+    };
     db.prepare_cached(
         "UPDATE pending_messages SET heard = iif(id = ?3, ?4, NULL)
          WHERE status = 'processing' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2",

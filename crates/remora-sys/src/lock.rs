@@ -14,7 +14,7 @@ use crate::small_file::regular_length;
 
 /// Pauses between two attempts. Most holders keep a lock for microseconds to milliseconds, some for seconds.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(32);
+const MAX_PAUSE: Duration = Duration::from_millis(32);
 
 /// Opens the file for a lock, and creates it if it is missing. Its contents have no meaning. Anything but a regular
 /// file is an error and never blocks.
@@ -43,7 +43,7 @@ pub fn take(path: &Path, patience: Duration) -> io::Result<File> {
             return Err(io::Error::new(io::ErrorKind::WouldBlock, reason));
         }
         thread::sleep(pause.min(left));
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }
 

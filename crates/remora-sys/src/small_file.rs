@@ -11,7 +11,7 @@ use crate::file::private_file;
 
 /// Larger files are refused. Git's own files and a user's settings have a few kilobytes; the `config` of a repository
 /// with thousands of branches has several hundred.
-const LARGEST: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// Initial buffer size in bytes. Most files that hooks read are shorter.
 const FEW: usize = 1023;
 
@@ -23,15 +23,15 @@ pub fn read_small(path: &Path) -> io::Result<String> {
 
 pub(crate) fn read_small_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let (file, length) = open_regular(path)?;
-    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {LARGEST} bytes"));
-    if length > LARGEST {
+    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {MAX_BYTES} bytes"));
+    if length > MAX_BYTES {
         return Err(too_large());
     }
     // Files in `/proc` report no length. With this capacity, one read is enough for them.
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default().max(FEW) + 1);
     // The file may grow while it is being read.
-    let length = file.take(LARGEST + 1).read_to_end(&mut bytes)? as u64;
-    if length > LARGEST { Err(too_large()) } else { Ok(bytes) }
+    let length = file.take(MAX_BYTES + 1).read_to_end(&mut bytes)? as u64;
+    if length > MAX_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
 /// Opens a regular file and returns its length. Anything else is an error.
@@ -84,9 +84,9 @@ mod tests {
         assert_eq!(read_small(&zero).unwrap_err().kind(), io::ErrorKind::InvalidInput);
 
         let large = temp.path().join("large");
-        fs::File::create(&large).unwrap().set_len(LARGEST + 1).unwrap();
+        fs::File::create(&large).unwrap().set_len(MAX_BYTES + 1).unwrap();
         assert_eq!(read_small(&large).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-        fs::File::create(&large).unwrap().set_len(LARGEST).unwrap();
-        assert_eq!(read_small(&large).unwrap().len() as u64, LARGEST);
+        fs::File::create(&large).unwrap().set_len(MAX_BYTES).unwrap();
+        assert_eq!(read_small(&large).unwrap().len() as u64, MAX_BYTES);
     }
 }

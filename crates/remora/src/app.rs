@@ -3,8 +3,8 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use remora_app::context_files::{Followed, following};
-use remora_app::{AppError, Caller, REACH_HINT, Reach, Whose};
+use remora_app::context_files::{RefreshReport, with_file_refresh};
+use remora_app::{AppError, Caller, ProjectSelector, REACH_HINT, Reach};
 use remora_client::{poke, presence};
 use remora_core::settings::{Problem, Settings};
 use remora_core::time::Time;
@@ -111,8 +111,8 @@ pub(crate) fn change<T>(
     dir: &DataDir,
     store: &mut Store,
     work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError>,
-) -> (std::result::Result<T, AppError>, Followed) {
-    let (done, followed) = following(store, work);
+) -> (std::result::Result<T, AppError>, RefreshReport) {
+    let (done, followed) = with_file_refresh(store, work);
     if done.is_ok() {
         // A failure is ignored: the change is stored already, and search by words finds it.
         let _ = poke(dir, settings(dir).0.daemon.autostart);
@@ -121,20 +121,20 @@ pub(crate) fn change<T>(
 }
 
 /// The memory to use: that of the named project, of all projects, or of the current directory.
-pub(crate) fn whose(project: Option<&str>, all: bool) -> Result<Whose> {
+pub(crate) fn scope_of(project: Option<&str>, all: bool) -> Result<ProjectSelector> {
     Ok(match project {
-        _ if all => Whose::All,
-        Some(name) => Whose::Project(name.to_owned()),
-        None => Whose::Directory(std::env::current_dir()?),
+        _ if all => ProjectSelector::All,
+        Some(name) => ProjectSelector::Project(name.to_owned()),
+        None => ProjectSelector::Directory(std::env::current_dir()?),
     })
 }
 
 /// All projects or, for an agent, its own.
-pub(crate) fn all_within(reach: &Reach, store: &Store) -> Result<Whose> {
+pub(crate) fn all_within(reach: &Reach, store: &Store) -> Result<ProjectSelector> {
     if reach.is_limited() {
         output::talk(&format!("Limited to this project: {REACH_HINT}."));
     }
-    Ok(reach.widest(store, whose(None, false)?)?)
+    Ok(reach.widest(store, scope_of(None, false)?)?)
 }
 
 /// The result for a directory. In a directory without memory, as in every new project, this prints the next

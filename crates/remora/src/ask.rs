@@ -3,7 +3,7 @@
 
 use remora_app::recall::prompt::{self, Explained, PromptRequest};
 use remora_app::search::{self, SearchRequest};
-use remora_app::{AppError, Engine};
+use remora_app::{AppError, SearchBackend};
 use remora_client::Daemon;
 use remora_core::time::Time;
 use remora_search::{Embed, Mode, Results, Searcher};
@@ -18,7 +18,7 @@ pub(crate) fn search(
     store: &Store,
     request: SearchRequest,
 ) -> std::result::Result<Results, AppError> {
-    let request = SearchRequest { whose: request.whose.absolute_unless_known(store)?, ..request };
+    let request = SearchRequest { selector: request.selector.absolute_unless_known(store)?, ..request };
     if let Some(found) = Daemon::find(&app.dir).and_then(|daemon| daemon.search(&request)) {
         return Ok(found);
     }
@@ -27,7 +27,7 @@ pub(crate) fn search(
     let wants_model = matches!(request.mode, Mode::Hybrid | Mode::Semantic);
     let mut embedder = if wants_model { embedders::open(settings) } else { None };
     let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
-    let engine = Engine { searcher: &Searcher::new(), embedder };
+    let engine = SearchBackend { searcher: &Searcher::new(), embedder };
     search::search(store, engine, &request, settings, Time::now())
 }
 
@@ -38,6 +38,6 @@ pub(crate) fn explain(app: &App, store: &Store, request: &PromptRequest) -> Resu
     }
     let mut embedder = embedders::open(&app.settings.search);
     let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
-    let engine = Engine { searcher: &Searcher::new(), embedder };
+    let engine = SearchBackend { searcher: &Searcher::new(), embedder };
     Ok((prompt::recall(store, engine, request, &app.settings, Time::now())?, false))
 }

@@ -65,9 +65,9 @@ enum Command {
     Mcp(mcp::Mcp),
     Ui(ui::Ui),
     /// Stop capture, everywhere or in one project, until `remora resume`.
-    Pause(pause::Which),
+    Pause(pause::PausedPlace),
     /// Continue capture after `remora pause`.
-    Resume(pause::Which),
+    Resume(pause::PausedPlace),
     /// Start, stop or check the background process that turns events into observations.
     Daemon(daemon::Daemon),
     Config(config::Config),

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// Timeouts. A loaded machine may take a while to send the first byte; after it, the rest follows quickly.
 const FIRST_BYTE: Duration = Duration::from_secs(2);
 const NEXT_BYTE: Duration = Duration::from_millis(750);
-const LONGEST: Duration = Duration::from_secs(20);
+const MAX_WAIT: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Error)]
 pub(crate) enum StdinError {
@@ -31,7 +31,7 @@ pub(crate) fn read(input: impl AsFd) -> Result<Document, StdinError> {
     let mut buffer = vec![0; 8 << 10];
     let mut patience = FIRST_BYTE;
     loop {
-        if started.elapsed() > LONGEST || !readable(&input, patience)? {
+        if started.elapsed() > MAX_WAIT || !readable(&input, patience)? {
             return Err(StdinError::Abandoned);
         }
         let count = match rustix::io::read(&input, &mut buffer) {

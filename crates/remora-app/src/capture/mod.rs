@@ -15,7 +15,7 @@ pub use gate::Reason;
 
 /// A host's report, parsed from its wire format.
 #[derive(Debug)]
-pub enum Report {
+pub enum HookReport {
     Event(Box<Event>),
     /// An agent is about to read or change a file. Nothing is stored.
     FileAhead(Box<FileAhead>),
@@ -66,19 +66,19 @@ pub fn take(
     dir: &DataDir,
     settings: &Settings,
     home: Option<&Path>,
-    report: Report,
+    report: HookReport,
     at: Time,
 ) -> Result<Taken, StoreError> {
     Ok(match report {
-        Report::Synthetic { session, origin } => {
+        HookReport::Synthetic { session, origin } => {
             gate::note_synthetic(dir, &session, &origin)?;
             Taken::Synthetic
         }
-        Report::FileAhead(ahead) => match gate::bars(dir, settings, home, &ahead)? {
+        HookReport::FileAhead(ahead) => match gate::bars(dir, settings, home, &ahead)? {
             None => Taken::FileAhead(ahead),
             Some(reason) => Taken::LeftOut(reason),
         },
-        Report::Event(event) => match gate::admit(dir, settings, home, *event, at)? {
+        HookReport::Event(event) => match gate::admit(dir, settings, home, *event, at)? {
             Admission::Admitted(record) => Taken::Record(record),
             Admission::LeftOut(reason) => Taken::LeftOut(reason),
         },

@@ -21,7 +21,7 @@ const SCARCE_SPACE: u64 = 512 << 20;
 /// The daemon empties the write-ahead log. A larger log means that something prevents it.
 const LARGE_WAL: u64 = 64 << 20;
 /// How long the report mentions a restored database if nothing was set aside.
-const NEWS: Duration = Duration::from_hours(7 * 24);
+const NOTICE_PERIOD: Duration = Duration::from_hours(7 * 24);
 
 pub(super) fn before_opening(about: &Examination<'_>) -> Vec<Finding> {
     let findings = [directory(about.dir), permissions(about.dir), file_system(about.dir), space(about.dir)];
@@ -221,7 +221,7 @@ fn recovery(dir: &DataDir, is_sound: bool, now: Time) -> Option<Finding> {
         )),
         // The user has deleted it, and so has seen this.
         Some(_) => return None,
-        None if now.since(restored_at) > NEWS => return None,
+        None if now.since(restored_at) > NOTICE_PERIOD => return None,
         None => None,
     };
     let message = if set_aside.as_ref() == Some(&from) {

@@ -37,7 +37,7 @@ pub enum Group {
     Agents,
     Capture,
     Data,
-    Daemon,
+    DaemonStatus,
     Observer,
     Memory,
 }
@@ -48,7 +48,7 @@ impl Group {
             Group::Agents => "Agents",
             Group::Capture => "Capture",
             Group::Data => "Data",
-            Group::Daemon => "Daemon",
+            Group::DaemonStatus => "Daemon",
             Group::Observer => "Observer",
             Group::Memory => "Memory",
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use remora_core::host::Host;
 use remora_core::time::Time;
 use remora_install::state::{self, Hooks, HostState};
-use remora_install::{Surroundings, receipt_path};
+use remora_install::{InstallEnv, receipt_path};
 
 use super::finding::grouped;
 use super::{Examination, Finding, Fix, Group, Opened, State, local};
@@ -80,7 +80,7 @@ fn is_installed(host: &HostState) -> bool {
 }
 
 /// The receipt, which `uninstall` uses to restore every file.
-fn receipt(machine: &Surroundings<'_>) -> Finding {
+fn receipt(machine: &InstallEnv<'_>) -> Finding {
     let name = "receipt";
     match remora_install::install::installed(machine) {
         Ok(installed) if installed.is_empty() => Finding::good(name, "nothing is installed"),
@@ -100,7 +100,7 @@ fn receipt(machine: &Surroundings<'_>) -> Finding {
 }
 
 /// Whether Claude Code runs our hooks twice: from its plugin, and from its settings.
-fn plugin(machine: &Surroundings<'_>, hosts: &[HostState]) -> Finding {
+fn plugin(machine: &InstallEnv<'_>, hosts: &[HostState]) -> Finding {
     let name = "plugin";
     let runs = |hooks: &Hooks| !matches!(hooks, Hooks::Missing | Hooks::Plugin | Hooks::Ignored { .. });
     let is_in_settings = hosts.iter().any(|host| host.host == Host::ClaudeCode && runs(&host.hooks));
@@ -117,7 +117,7 @@ fn plugin(machine: &Surroundings<'_>, hosts: &[HostState]) -> Finding {
 }
 
 /// Whether installed hooks deliver events.
-fn firing(opened: &Opened<'_>, machine: &Surroundings<'_>, hosts: &[HostState]) -> Finding {
+fn firing(opened: &Opened<'_>, machine: &InstallEnv<'_>, hosts: &[HostState]) -> Finding {
     let name = "hooks firing";
     let installed_at = std::fs::metadata(receipt_path(&machine.data_dir))
         .and_then(|file| file.modified())

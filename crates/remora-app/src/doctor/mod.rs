@@ -19,11 +19,11 @@ pub use finding::{Finding, Fix, Group, State};
 pub use fix::{Fixed, fix};
 use remora_core::settings::{Problem, Settings};
 use remora_core::time::Time;
-use remora_install::Surroundings;
+use remora_install::InstallEnv;
 use remora_store::{DataDir, Store, StoreError, problems};
 use serde::Serialize;
 
-use crate::status::Daemon;
+use crate::status::DaemonStatus;
 
 pub use observing::{CLAUDE_LOGIN, misses_key};
 
@@ -34,9 +34,9 @@ pub struct Examination<'a> {
     /// Settings that could not be used.
     pub settings_problems: &'a [Problem],
     /// `None` without a home directory.
-    pub machine: Option<&'a Surroundings<'a>>,
+    pub machine: Option<&'a InstallEnv<'a>>,
     /// State of the daemon; the default means that it is not running.
-    pub daemon: &'a Daemon,
+    pub daemon: &'a DaemonStatus,
     /// Whether an environment variable of this process switches hooks off.
     pub is_disabled: bool,
     /// Whether slow checks run: a connection to the provider in the settings, which takes up to two seconds and sends

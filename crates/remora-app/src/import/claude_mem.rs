@@ -12,7 +12,7 @@ use super::report::Skipped;
 use super::{ImportError, Imported, Progress, Request};
 
 /// Project of rows that name neither a project nor a known session.
-const NOWHERE: &str = "claude-mem";
+const UNKNOWN_PROJECT: &str = "claude-mem";
 
 /// Imports the database at `path` without changing it.
 pub fn import(
@@ -103,7 +103,7 @@ fn placed(mut line: Line, directories: &Directories) -> Line {
         // A prompt belongs to the project of its session.
         Line::Message(_) | Line::Project(_) | Line::Fact(_) => return line,
     };
-    let name = project.take().unwrap_or_else(|| NOWHERE.to_owned());
+    let name = project.take().unwrap_or_else(|| UNKNOWN_PROJECT.to_owned());
     let directory = directories.find(session.as_deref().unwrap_or_default(), &name);
     *project = Some(directory.map_or(name, |directory| directory.to_string_lossy().into_owned()));
     line

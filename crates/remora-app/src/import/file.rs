@@ -8,10 +8,10 @@ use remora_core::portable::Line;
 use remora_store::Store;
 
 use super::pipeline::{Decides, Pipeline};
-use super::{ImportError, Imported, Progress, Report, Request};
+use super::{ImportError, ImportReport, Imported, Progress, Request};
 
 /// Longer lines are skipped: all fields of a record are cut to a fraction of this.
-const LONGEST_LINE: u64 = 16 << 20;
+const MAX_LINE_LEN: u64 = 16 << 20;
 /// Lines between two progress reports.
 const STEP: u64 = 100;
 /// Name of unreadable lines in the report.
@@ -52,7 +52,7 @@ pub fn import(
 }
 
 /// Imports lines that are built into the program, into a separate memory that needs no backup.
-pub fn carried(request: &Request<'_>, store: &mut Store, lines: &str) -> Result<Report, ImportError> {
+pub fn carried(request: &Request<'_>, store: &mut Store, lines: &str) -> Result<ImportReport, ImportError> {
     let mut pipeline = Pipeline::new(store, request.rules(Decides::Line));
     read(lines.as_bytes(), &mut pipeline, |_| {}).map_err(|error| match error {
         Failed::Reading(source) => ImportError::Unreadable { path: PathBuf::new(), source },
@@ -82,12 +82,12 @@ fn read(
     for number in 1_u64.. {
         bytes.clear();
         let length =
-            reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(Failed::Reading)?;
+            reader.by_ref().take(MAX_LINE_LEN).read_until(b'\n', &mut bytes).map_err(Failed::Reading)?;
         if length == 0 {
             break;
         }
         done += length as u64;
-        if length as u64 == LONGEST_LINE && !bytes.ends_with(b"\n") {
+        if length as u64 == MAX_LINE_LEN && !bytes.ends_with(b"\n") {
             done += reader.skip_until(b'\n').map_err(Failed::Reading)? as u64;
             unread.add(pipeline.report(), number, "it is too long")?;
             continue;
@@ -129,7 +129,7 @@ struct Unread {
 }
 
 impl Unread {
-    fn add(&mut self, report: &mut Report, number: u64, problem: &str) -> Result<(), Failed> {
+    fn add(&mut self, report: &mut ImportReport, number: u64, problem: &str) -> Result<(), Failed> {
         report.damaged(UNREADABLE, format!("line {number}: {problem}"));
         self.count += 1;
         self.first.get_or_insert_with(|| (number, problem.to_owned()));

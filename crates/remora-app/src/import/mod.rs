@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use remora_core::host::Host;
 use remora_observer::past;
 use remora_store::StoreError;
-use remora_store::claude_mem::Rows;
+use remora_store::claude_mem::ClaudeMemRows;
 use remora_sys::file::is_absent;
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ use crate::AppError;
 
 pub use claude_mem::import as claude_mem;
 pub use file::{carried, import as file};
-pub use report::{Observed, Recipient, Report, Skipped, Tally};
+pub use report::{ImportReport, Observed, Recipient, Skipped, Tally};
 pub use run::{Imported, Progress, Request};
 pub use transcripts::import as transcripts;
 
@@ -60,7 +60,7 @@ pub struct Available {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClaudeMem {
     pub path: PathBuf,
-    pub rows: Rows,
+    pub rows: ClaudeMemRows,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

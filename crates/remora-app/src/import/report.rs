@@ -8,11 +8,11 @@ use remora_store::import::ImportOutcome;
 use serde::{Serialize, Serializer};
 
 /// Limit for problems listed one by one; the rest are only counted.
-const MOST_PROBLEMS: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 
 /// Each record that was read is in exactly one of the counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct ImportReport {
     /// One entry per kind of record, in the order they were read.
     pub kinds: Vec<Tally>,
     /// The projects the records belong to.
@@ -105,7 +105,7 @@ impl Tally {
     }
 }
 
-impl Report {
+impl ImportReport {
     pub(super) fn of(&mut self, kind: &'static str) -> &mut Tally {
         let place = self.kinds.iter().position(|tally| tally.kind == kind).unwrap_or_else(|| {
             let skipped = BTreeMap::new();
@@ -147,7 +147,7 @@ impl Report {
 
     /// Names a record that was skipped.
     pub(super) fn problem(&mut self, problem: String) {
-        if self.problems.len() < MOST_PROBLEMS {
+        if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(problem);
         }
     }

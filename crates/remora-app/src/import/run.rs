@@ -13,10 +13,10 @@ use remora_sys::lock;
 use serde::Serialize;
 
 use super::pipeline::{Decides, Rules};
-use super::{ImportError, Report};
+use super::{ImportError, ImportReport};
 use crate::AppError;
 use crate::backup::Made;
-use crate::context_files::{self, Followed};
+use crate::context_files::{self, RefreshReport};
 
 /// Options of an import.
 #[derive(Debug)]
@@ -46,12 +46,12 @@ pub struct Imported {
     /// If true, nothing was stored.
     pub dry_run: bool,
     #[serde(flatten)]
-    pub report: Report,
+    pub report: ImportReport,
     #[serde(skip)]
     pub backup: Option<Made>,
     /// Problems while context files were updated.
     #[serde(skip)]
-    pub followed: Followed,
+    pub followed: RefreshReport,
     pub ms: u64,
 }
 
@@ -71,12 +71,12 @@ impl<'a> Request<'a> {
     /// Runs an import on the store or, for a dry run, on a copy of it.
     pub(super) fn run(
         &self,
-        import: impl FnOnce(&mut Store) -> Result<Report, ImportError>,
+        import: impl FnOnce(&mut Store) -> Result<ImportReport, ImportError>,
     ) -> Result<Imported, ImportError> {
         let started = Instant::now();
         let (report, backup, followed) = if self.dry_run {
             let copy = DryRun::new(self.dir)?;
-            (import(&mut Store::open(&copy.dir)?)?, None, Followed::default())
+            (import(&mut Store::open(&copy.dir)?)?, None, RefreshReport::default())
         } else {
             self.dir.create()?;
             let path = self.dir.import_lock();
@@ -93,7 +93,7 @@ impl<'a> Request<'a> {
             let mut store = Store::open(self.dir)?;
             // An import writes a lot: copying the log back less often halves the work.
             store.allow_long_wal()?;
-            let (report, followed) = context_files::following(&mut store, import);
+            let (report, followed) = context_files::with_file_refresh(&mut store, import);
             (report?, backup, followed)
         };
         let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -10,7 +10,7 @@ use remora_observer::past::{self, PastSession, PastTranscript};
 use remora_store::{DataDir, EventRecord, Store, StoreError};
 
 use super::report::{Observed, Recipient, Skipped};
-use super::{ImportError, Imported, Progress, Report, Request};
+use super::{ImportError, ImportReport, Imported, Progress, Request};
 use crate::capture::{self, Reason, Taken};
 
 /// Owner name for claimed turns. Only one import runs at a time.
@@ -30,7 +30,7 @@ pub fn import(
         let (observer, _) = Observer::new(request.settings, request.dir, OWNER);
         // Releases a turn that a killed import left claimed.
         store.reclaim_of(OWNER, request.now)?;
-        let mut report = Report::default();
+        let mut report = ImportReport::default();
         let facts = store.counts()?.facts;
         let mut observed = Observed::default();
         let total = transcripts.iter().map(|transcript| transcript.bytes).sum();
@@ -87,7 +87,7 @@ fn take(
     request: &Request<'_>,
     store: &mut Store,
     transcript: &PastTranscript,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<(), ImportError> {
     // If the file name contains the session id, a known session is skipped without reading the file.
     if let Some(session) = transcript.session()
@@ -137,7 +137,7 @@ fn take(
     Ok(())
 }
 
-fn note_project(store: &Store, session: &SessionRef, report: &mut Report) -> Result<(), ImportError> {
+fn note_project(store: &Store, session: &SessionRef, report: &mut ImportReport) -> Result<(), ImportError> {
     let Some(known) = store.known_session(session)? else { return Ok(()) };
     let Some(project) = store.project(known.project)? else { return Ok(()) };
     let root = Some(PathBuf::from(project.root));
@@ -177,7 +177,7 @@ fn admitted(
     let mut reason = Skipped::Empty;
     for past in past.events {
         let at = past.at.min(request.now);
-        let report = capture::Report::Event(Box::new(past.event));
+        let report = capture::HookReport::Event(Box::new(past.event));
         match capture::take(dir, request.settings, request.home, report, at)? {
             Taken::Record(record) => records.push(*record),
             Taken::LeftOut(Reason::ExcludedProject | Reason::UnknownExclusions) => {

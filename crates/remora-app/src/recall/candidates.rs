@@ -1,6 +1,6 @@
 //! Decides which search results for a prompt are injected, and explains the others.
 
-use remora_core::context::{Noted, Recalled};
+use remora_core::context::{PinnedNote, RecalledPassage};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::FactKey;
 use remora_core::ids::{FactId, NoteId, ObservationId};
@@ -25,7 +25,7 @@ const BEGINNING: &str = "section_1";
 /// What happens to a search result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum Outcome {
     Injected,
     /// A session already has its own records in its context.
     OwnSession,
@@ -50,7 +50,7 @@ pub enum Fate {
     Gone,
 }
 
-impl Fate {
+impl Outcome {
     /// A short reason for users.
     pub fn reason(self) -> &'static str {
         match self {
@@ -74,8 +74,7 @@ impl Fate {
 /// A search result for a prompt, and what happens to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
-    #[serde(rename = "outcome")]
-    pub fate: Fate,
+    pub outcome: Outcome,
     #[serde(flatten)]
     pub hit: Hit,
 }
@@ -85,7 +84,7 @@ pub(super) struct Judge<'a> {
     request: &'a PromptRequest,
     memory: &'a Memory,
     /// Notes that will be injected.
-    notes: &'a [Noted],
+    notes: &'a [PinnedNote],
     /// Notes that were injected; empty if notes are off.
     before: InjectedBefore,
     ledger: Ledger,
@@ -98,7 +97,7 @@ impl<'a> Judge<'a> {
         store: &Store,
         request: &'a PromptRequest,
         memory: &'a Memory,
-        notes: &'a [Noted],
+        notes: &'a [PinnedNote],
     ) -> Result<Self, StoreError> {
         let ledger = store.ledger(request.session, "")?;
         let before = match memory.notes_source() {
@@ -117,13 +116,13 @@ impl<'a> Judge<'a> {
     ) -> Result<Vec<Candidate>, StoreError> {
         let mut judged: Vec<Candidate> = Vec::with_capacity(hits.len());
         for hit in hits {
-            let fate = match self.of_itself(&hit) {
-                Some(fate) => fate,
+            let outcome = match self.of_itself(&hit) {
+                Some(outcome) => outcome,
                 // What was called wrong must not return in the text of another record.
-                None if repeats_wrong(hit.id)? => Fate::Wrong,
-                None => Fate::Injected,
+                None if repeats_wrong(hit.id)? => Outcome::Wrong,
+                None => Outcome::Injected,
             };
-            judged.push(Candidate { fate, hit });
+            judged.push(Candidate { outcome, hit });
         }
         Ok(judged)
     }
@@ -138,7 +137,8 @@ impl<'a> Judge<'a> {
     ) -> Result<(Vec<Passage>, Evidence), StoreError> {
         let eligible = || {
             let of_memory = |candidate: &Candidate| candidate.hit.kind != RecordKind::Note;
-            let may = move |candidate: &Candidate| candidate.fate == Fate::Injected && of_memory(candidate);
+            let may =
+                move |candidate: &Candidate| candidate.outcome == Outcome::Injected && of_memory(candidate);
             candidates.iter().enumerate().filter(move |(_, c)| may(c)).map(|(place, c)| (place, &c.hit))
         };
         let most = usize::from(self.memory.auto_retrieve_max_results);
@@ -149,39 +149,39 @@ impl<'a> Judge<'a> {
         let chosen = if is_open { choice.passages } else { Vec::new() };
         for (place, candidate) in candidates.iter_mut().enumerate() {
             let is_note = candidate.hit.kind == RecordKind::Note;
-            if candidate.fate != Fate::Injected || chosen.iter().any(|passage| passage.place == place) {
+            if candidate.outcome != Outcome::Injected || chosen.iter().any(|passage| passage.place == place) {
                 continue;
             }
             if is_note && candidate.hit.score >= self.memory.auto_retrieve_min_score {
                 continue;
             }
-            candidate.fate = if choice.injected_before.contains(&place) {
-                Fate::AlreadyInjected
+            candidate.outcome = if choice.injected_before.contains(&place) {
+                Outcome::AlreadyInjected
             } else if !is_open {
-                Fate::Gated
+                Outcome::Gated
             } else if choice.duplicates.contains(&place) {
-                Fate::Duplicate
+                Outcome::Duplicate
             } else {
-                Fate::NoPassage
+                Outcome::NoPassage
             };
         }
         Ok((chosen, evidence))
     }
 
     /// Why a hit cannot be injected, regardless of other candidates.
-    fn of_itself(&self, hit: &Hit) -> Option<Fate> {
-        let reasons: [(Fate, &dyn Fn() -> bool); 7] = [
-            (Fate::OwnSession, &|| self.is_in_context(hit)),
-            (Fate::Waiting, &|| hit.kind == RecordKind::Event || hit.why.waiting),
-            (Fate::Superseded, &|| hit.superseded),
-            (Fate::Wrong, &|| hit.feedback.is_wrong()),
-            (Fate::NotesOff, &|| hit.kind == RecordKind::Note && self.memory.notes_source().is_none()),
-            (Fate::InjectedAsNote, &|| self.is_begun(hit)),
-            (Fate::AlreadyInjected, &|| {
+    fn of_itself(&self, hit: &Hit) -> Option<Outcome> {
+        let reasons: [(Outcome, &dyn Fn() -> bool); 7] = [
+            (Outcome::OwnSession, &|| self.is_in_context(hit)),
+            (Outcome::Waiting, &|| hit.kind == RecordKind::Event || hit.why.waiting),
+            (Outcome::Superseded, &|| hit.superseded),
+            (Outcome::Wrong, &|| hit.feedback.is_wrong()),
+            (Outcome::NotesOff, &|| hit.kind == RecordKind::Note && self.memory.notes_source().is_none()),
+            (Outcome::InjectedAsNote, &|| self.opening_injected(hit)),
+            (Outcome::AlreadyInjected, &|| {
                 hit.kind == RecordKind::Note && self.before.records.contains(&hit.id)
             }),
         ];
-        reasons.into_iter().find(|(_, holds)| holds()).map(|(fate, _)| fate)
+        reasons.into_iter().find(|(_, holds)| holds()).map(|(outcome, _)| outcome)
     }
 
     /// A session has its own records in its context, until its host empties it.
@@ -191,7 +191,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether the beginning of this note was injected, or will be.
-    fn is_begun(&self, hit: &Hit) -> bool {
+    fn opening_injected(&self, hit: &Hit) -> bool {
         hit.kind == RecordKind::Note
             && hit.part == BEGINNING
             && (self.notes.iter().any(|note| note.id == hit.id.number)
@@ -216,7 +216,7 @@ pub(super) fn text_of(
     store: &Store,
     hit: &Hit,
     passages: &[&Passage],
-) -> Result<Option<Recalled>, StoreError> {
+) -> Result<Option<RecalledPassage>, StoreError> {
     if hit.kind == RecordKind::Note {
         return note_text(store, hit);
     }
@@ -245,7 +245,15 @@ pub(super) fn text_of(
         }
         _ => None,
     };
-    Ok(Some(Recalled { id: hit.id.to_string(), title, text, longest, at: hit.created_at, host, since }))
+    Ok(Some(RecalledPassage {
+        id: hit.id.to_string(),
+        title,
+        text,
+        longest,
+        at: hit.created_at,
+        host,
+        since,
+    }))
 }
 
 fn ended(sentence: &str) -> String {
@@ -254,13 +262,13 @@ fn ended(sentence: &str) -> String {
 }
 
 /// The text of a note around the match.
-fn note_text(store: &Store, hit: &Hit) -> Result<Option<Recalled>, StoreError> {
+fn note_text(store: &Store, hit: &Hit) -> Result<Option<RecalledPassage>, StoreError> {
     let Some(note) = store.note(NoteId(hit.id.number))? else { return Ok(None) };
     let Some(text) = store.part_text(hit.id, &hit.part)? else { return Ok(None) };
     // A snippet is part of the text, with line breaks replaced by spaces.
     let flat: String = text.chars().map(|c| if c.is_ascii_control() { ' ' } else { c }).collect();
     let at = flat.find(hit.snippet.text.trim_matches('…')).unwrap_or_default();
-    Ok(Some(Recalled {
+    Ok(Some(RecalledPassage {
         id: hit.id.to_string(),
         title: hit.title.clone(),
         text: vault::excerpt_around(&flat, at, NOTE_TEXT),
@@ -309,7 +317,7 @@ mod tests {
             obsidian_vault: "/notes".into(),
             ..Memory::default()
         };
-        let note = Noted {
+        let note = PinnedNote {
             id: 4,
             path: String::new(),
             title: String::new(),
@@ -329,18 +337,18 @@ mod tests {
         let begun = Hit { part: BEGINNING.to_owned(), session_id: None, ..hit("n4", 0, 0.9) };
         let further = Hit { session_id: None, ..hit("n4", 0, 0.9) };
         let cases = [
-            (hit("2", 9, 0.9), Fate::OwnSession),
-            (superseded, Fate::Superseded),
-            (waiting, Fate::Waiting),
-            (hit("e5", 5, 0.9), Fate::Waiting),
-            (begun, Fate::InjectedAsNote),
-            (hit("s11", 11, 0.9), Fate::Wrong),
-            (hit("7", 7, 0.5), Fate::Injected),
-            (further, Fate::Injected),
+            (hit("2", 9, 0.9), Outcome::OwnSession),
+            (superseded, Outcome::Superseded),
+            (waiting, Outcome::Waiting),
+            (hit("e5", 5, 0.9), Outcome::Waiting),
+            (begun, Outcome::InjectedAsNote),
+            (hit("s11", 11, 0.9), Outcome::Wrong),
+            (hit("7", 7, 0.5), Outcome::Injected),
+            (further, Outcome::Injected),
         ];
-        let (hits, expected): (Vec<Hit>, Vec<Fate>) = cases.into_iter().unzip();
+        let (hits, expected): (Vec<Hit>, Vec<Outcome>) = cases.into_iter().unzip();
         let judged = judge.judge(hits, |id| Ok(id.to_string() == "s11")).unwrap();
-        let fates: Vec<Fate> = judged.iter().map(|candidate| candidate.fate).collect();
+        let fates: Vec<Outcome> = judged.iter().map(|candidate| candidate.outcome).collect();
         assert_eq!(fates, expected);
         let without = Memory::default();
         let judge = Judge {
@@ -352,6 +360,6 @@ mod tests {
             emptied_at: None,
         };
         let judged = judge.judge(vec![hit("n4", 0, 0.9)], |_| Ok(false)).unwrap();
-        assert_eq!(judged[0].fate, Fate::NotesOff);
+        assert_eq!(judged[0].outcome, Outcome::NotesOff);
     }
 }

@@ -28,7 +28,7 @@ pub fn before(
     if privacy::clean_text(&ahead.path) != ahead.path {
         return Ok(None);
     }
-    let Some(store) = Store::open_to_ask(dir)? else { return Ok(None) };
+    let Some(store) = Store::open_read_only_for_hook(dir)? else { return Ok(None) };
     // The process is about to end, and the kernel closes files faster than SQLite does.
     let mut store = ManuallyDrop::new(store);
     let Some(session) = store.known_session(&ahead.session)? else { return Ok(None) };

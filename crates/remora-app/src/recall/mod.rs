@@ -25,7 +25,7 @@ use remora_store::{KnownSession, Store, StoreError, locate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use candidates::{Candidate, Fate};
+pub use candidates::{Candidate, Outcome};
 pub use passages::{Evidence, Gate, ScoredPassage};
 
 /// Characters of a prompt that are logged with its injection.
@@ -45,12 +45,12 @@ pub struct Injection {
 }
 
 /// Number of latest injections examined, and the minimum with a prompt for a verdict.
-const LATELY: u32 = 50;
+const RECENT_INJECTIONS: u32 = 50;
 const TOO_FEW: usize = 5;
 
 /// The number of latest injections with a prompt, if the embedder was too late for all of them.
 pub fn always_late(store: &Store) -> Result<Option<usize>, StoreError> {
-    let latest = store.retrievals(WhichRetrievals::All, LATELY)?;
+    let latest = store.retrievals(WhichRetrievals::All, RECENT_INJECTIONS)?;
     let with_prompt = latest.iter().map(|row| &row.retrieval).filter(|row| row.moment == Moment::Prompt);
     let reasons: Vec<Option<&str>> = with_prompt.map(|row| row.degraded.as_deref()).collect();
     let is_always = reasons.iter().all(|reason| reason.is_some_and(EmbedError::is_late));

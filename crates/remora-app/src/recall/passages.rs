@@ -16,13 +16,13 @@ use remora_core::wrong::CalledWrong;
 use remora_search::{Hit, Terms};
 use remora_store::{Store, StoreError};
 
-use super::prompt::MOST_TOKENS;
+use super::prompt::MAX_TOKENS;
 
 /// The best records are searched for passages, up to this number.
 const RECORDS: usize = 8;
 /// Tokens of a line without its passages and title: id, host and date.
 const TOKENS_A_RECORD: u64 = 14;
-/// Limit for a sentence, in characters. A longer one would not fit into [`MOST_TOKENS`] beside its record's line. It is
+/// Limit for a sentence, in characters. A longer one would not fit into [`MAX_TOKENS`] beside its record's line. It is
 /// cut: it is a log line, not prose.
 const MAX_LENGTH: usize = 1_200;
 /// Limit for a list with the sentence that introduces it, in characters. The items after it are passages of their own.
@@ -44,9 +44,9 @@ const RANK_PENALTY: f64 = 0.02;
 /// Penalty for each further passage of the same record, so that other records get a chance.
 const SAME_RECORD_PENALTY: f64 = 0.08;
 /// Passages with a lower score are left out.
-const LEAST: f64 = 0.3;
+const MIN_WORTH: f64 = 0.3;
 /// Upper limit for the weight of a word, so that one rare name does not outweigh all others.
-const LARGEST_WEIGHT: f64 = 6.0;
+const MAX_WEIGHT: f64 = 6.0;
 /// Two passages that share more than this part of their word pairs count as duplicates.
 const SAME: f64 = 0.75;
 
@@ -104,7 +104,7 @@ impl Passage {
 
 /// The chosen passages, and why others were not chosen, by the index of their record among the hits.
 #[derive(Debug, Default)]
-pub(super) struct Choice {
+pub(super) struct PassageChoice {
     /// Best first.
     pub(super) passages: Vec<Passage>,
     pub(super) injected_before: HashSet<usize>,
@@ -119,7 +119,7 @@ pub(super) fn choose<'a>(
     terms: &Terms,
     most: usize,
     (injected, wrong): (&HashSet<u64>, &CalledWrong),
-) -> Result<Choice, StoreError> {
+) -> Result<PassageChoice, StoreError> {
     let mut pool = Vec::new();
     for (rank, (place, hit)) in hits.take(RECORDS).enumerate() {
         let passages = of_record(store, hit, place, rank, terms)?;
@@ -131,7 +131,7 @@ pub(super) fn choose<'a>(
             || (kind == RecordKind::Observation && store.is_upheld(ObservationId(number))?);
         pool.extend(passages.into_iter().filter(|passage| is_upheld || is_right(passage)));
     }
-    let mut choice = Choice::default();
+    let mut choice = PassageChoice::default();
     while let Some(next) = choice.best(&pool) {
         let passage = pool.remove(next);
         // A cause without its change is half an answer, and vice versa.
@@ -144,7 +144,7 @@ pub(super) fn choose<'a>(
     Ok(choice)
 }
 
-impl Choice {
+impl PassageChoice {
     /// The passage that adds most to the chosen ones, if it scores high enough.
     fn best(&self, pool: &[Passage]) -> Option<usize> {
         let worth = |passage: &Passage| {
@@ -155,7 +155,7 @@ impl Choice {
         };
         // The first of equal scores wins; `max_by` alone would return the last.
         let by_worth = pool.iter().map(worth).enumerate().rev();
-        let best = by_worth.filter(|(_, worth)| *worth >= LEAST).max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let best = by_worth.filter(|(_, worth)| *worth >= MIN_WORTH).max_by(|(_, a), (_, b)| a.total_cmp(b));
         best.map(|(place, _)| place)
     }
 
@@ -183,7 +183,7 @@ impl Choice {
     fn has_room_for(&self, passage: &Passage) -> bool {
         let has_line = self.passages.iter().any(|other| other.record == passage.record);
         let line = if has_line { 0 } else { passage.tokens_of_line };
-        self.tokens() + passage.tokens + line <= MOST_TOKENS
+        self.tokens() + passage.tokens + line <= MAX_TOKENS
     }
 
     fn tokens(&self) -> u64 {
@@ -234,9 +234,8 @@ fn of_record(
     rank: usize,
     terms: &Terms,
 ) -> Result<Vec<Passage>, StoreError> {
-    let capped = |places: &[usize]| -> f64 {
-        places.iter().map(|place| terms.weight([*place]).min(LARGEST_WEIGHT)).sum()
-    };
+    let capped =
+        |places: &[usize]| -> f64 { places.iter().map(|place| terms.weight([*place]).min(MAX_WEIGHT)).sum() };
     let total = capped(&terms.all().collect::<Vec<_>>()).max(f64::EPSILON);
     let in_title = terms.within(&hit.title);
     #[expect(clippy::cast_precision_loss, reason = "a handful of records")]
@@ -244,7 +243,7 @@ fn of_record(
     // The title of a turn or a summary is its prompt, which is not injected.
     let has_title = matches!(hit.kind, RecordKind::Observation | RecordKind::Fact);
     let tokens_of_line = TOKENS_A_RECORD + if has_title { tokens(&hit.title) } else { 0 };
-    let Texts { asked, said } = texts(store, hit)?;
+    let PassageTexts { asked, said } = texts(store, hit)?;
     let in_question = terms.within(&asked);
     let mut passages = Vec::new();
     for (position, (text, role)) in said.into_iter().enumerate() {
@@ -291,19 +290,19 @@ fn of_record(
 
 /// The text of a record, and the prompt it answers.
 #[derive(Debug, Default)]
-struct Texts {
+struct PassageTexts {
     /// The prompt it answers. It is never injected, because it is not an answer.
     asked: String,
     said: Vec<(String, Role)>,
 }
 
-fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
+fn texts(store: &Store, hit: &Hit) -> Result<PassageTexts, StoreError> {
     let RecordId { kind, number } = hit.id;
     let mut open: Vec<(String, Role)> = Vec::new();
     let (asked, parts): (String, Vec<String>) = match kind {
         RecordKind::Observation => {
             let Some((narrative, facts)) = store.narrative(ObservationId(number))? else {
-                return Ok(Texts::default());
+                return Ok(PassageTexts::default());
             };
             let asked = store.asked(ObservationId(number))?;
             // A title is usually the most important sentence. A cut title is incomplete.
@@ -311,7 +310,7 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
             (asked, title.into_iter().chain(facts).chain([narrative]).collect())
         }
         RecordKind::Summary => {
-            let Some(row) = store.summary(SummaryId(number))? else { return Ok(Texts::default()) };
+            let Some(row) = store.summary(SummaryId(number))? else { return Ok(PassageTexts::default()) };
             let summary = row.summary;
             // Open points may be phrased as questions.
             open = summary.next_steps.lines().map(|line| (line.to_owned(), Role::Next)).collect();
@@ -319,7 +318,7 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
             (String::new(), vec![summary.learned, summary.completed])
         }
         RecordKind::Turn => {
-            let Some(row) = store.prompt(PromptId(number))? else { return Ok(Texts::default()) };
+            let Some(row) = store.prompt(PromptId(number))? else { return Ok(PassageTexts::default()) };
             // A plan was written by the agent, although it arrived as a prompt.
             let plan = plan_heading(&row.text).map(|_| row.text.clone());
             (row.text, row.closing_message.into_iter().chain(plan).collect())
@@ -327,7 +326,7 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
         // A fact is one sentence.
         RecordKind::Fact => {
             let said = vec![(hit.snippet.text.clone(), Role::Decision)];
-            return Ok(Texts { asked: String::new(), said });
+            return Ok(PassageTexts { asked: String::new(), said });
         }
         RecordKind::Note | RecordKind::Event => (String::new(), Vec::new()),
     };
@@ -339,7 +338,7 @@ fn texts(store: &Store, hit: &Hit) -> Result<Texts, StoreError> {
             said.push((text, role));
         }
     }
-    Ok(Texts { asked, said })
+    Ok(PassageTexts { asked, said })
 }
 
 /// The sentences that may be injected. One that ends with a colon comes with what it introduces, the next sentence or as

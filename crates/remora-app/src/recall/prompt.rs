@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use remora_core::context::{self, More, Noted};
+use remora_core::context::{self, More, PinnedNote};
 use remora_core::document::ProjectScope;
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use super::candidates::{self, Candidate, Judge};
 use super::passages::{self, Passage};
-use super::{Evidence, Fate, Injection, NEW_SESSION};
-use crate::Engine;
+use super::{Evidence, Injection, NEW_SESSION, Outcome};
+use crate::SearchBackend;
 
 /// If the daemon has not answered after this time, word search starts in this process, too.
 const HEDGE: Duration = Duration::from_millis(40);
@@ -35,12 +35,12 @@ const STEP: Duration = Duration::from_millis(20);
 /// Candidates examined for each memory that may be injected.
 const CANDIDATES_EACH: usize = 8;
 /// Prompts with fewer words or characters are not searched: `yes` or `go on` asks nothing.
-const FEWEST_WORDS: usize = 3;
-const FEWEST_CHARACTERS: usize = 12;
+const MIN_WORDS: usize = 3;
+const MIN_CHARACTERS: usize = 12;
 /// In a script without spaces, one character counts as this many letters.
 const LETTERS_A_CHARACTER: usize = 3;
 /// Limit for the injected records, in tokens, without the frame around them.
-pub(super) const MOST_TOKENS: u64 = 390;
+pub(super) const MAX_TOKENS: u64 = 390;
 /// Tokens of the frame and its heading.
 const FRAME_TOKENS: u64 = 60;
 
@@ -199,7 +199,7 @@ fn ask(
 ) -> Result<Option<Injection>, StoreError> {
     let by_words = || -> Result<Option<Injection>, StoreError> {
         store.map_file()?;
-        let engine = Engine { searcher: &Searcher::new(), embedder: None };
+        let engine = SearchBackend { searcher: &Searcher::new(), embedder: None };
         let query = SearchQuery { snippets: Snippets::Injected, ..query(request, settings, now) };
         Ok(choose(store, engine, request, settings, &query)?.injection)
     };
@@ -227,7 +227,7 @@ fn ask(
 /// searched.
 pub fn recall(
     store: &Store,
-    engine: Engine<'_>,
+    engine: SearchBackend<'_>,
     request: &PromptRequest,
     settings: &Settings,
     now: Time,
@@ -237,7 +237,7 @@ pub fn recall(
 
 fn choose(
     store: &Store,
-    engine: Engine<'_>,
+    engine: SearchBackend<'_>,
     request: &PromptRequest,
     settings: &Settings,
     query: &SearchQuery,
@@ -305,13 +305,13 @@ fn inject(
     request: &PromptRequest,
     candidates: &mut [Candidate],
     chosen: &[Passage],
-    notes: &[Noted],
+    notes: &[PinnedNote],
     (more, now): (More<'_>, Time),
 ) -> Result<Option<Injection>, StoreError> {
     let mut memories = Vec::new();
     let mut places: Vec<usize> = Vec::new();
     for (place, candidate) in candidates.iter_mut().enumerate() {
-        if candidate.fate != Fate::Injected {
+        if candidate.outcome != Outcome::Injected {
             continue;
         }
         match candidates::text_of(store, &candidate.hit, &passages::of_place(chosen, place))? {
@@ -319,20 +319,20 @@ fn inject(
                 memories.push(memory);
                 places.push(place);
             }
-            None => candidate.fate = Fate::Gone,
+            None => candidate.outcome = Outcome::Gone,
         }
     }
-    let most = MOST_TOKENS + FRAME_TOKENS;
+    let most = MAX_TOKENS + FRAME_TOKENS;
     let rendered = context::recalled(&memories, notes, most, request.room, more, now);
     for (number, place) in (0..).zip(places) {
         if !rendered.as_ref().is_some_and(|rendered| rendered.shown.contains(&number)) {
-            candidates[place].fate = Fate::OverBudget;
+            candidates[place].outcome = Outcome::OverBudget;
         }
     }
     Ok(rendered.map(|rendered| {
         let of_notes = rendered.notes.iter().filter_map(|number| notes.get(*number)).map(Item::of_note);
         let injected =
-            candidates.iter().enumerate().filter(|(_, candidate)| candidate.fate == Fate::Injected);
+            candidates.iter().enumerate().filter(|(_, candidate)| candidate.outcome == Outcome::Injected);
         let of_hits = injected.map(|(place, candidate)| {
             let own = passages::of_place(chosen, place);
             candidates::item(&candidate.hit, own.into_iter().map(Passage::hash).collect())
@@ -346,8 +346,8 @@ pub fn is_trivial(prompt: &str) -> bool {
     let text = prompt.trim();
     let letters = |character| if is_unspaced(character) { LETTERS_A_CHARACTER } else { 1 };
     text.starts_with('/')
-        || text.chars().map(letters).sum::<usize>() < FEWEST_CHARACTERS
-        || (!text.contains(is_unspaced) && text.split_whitespace().count() < FEWEST_WORDS)
+        || text.chars().map(letters).sum::<usize>() < MIN_CHARACTERS
+        || (!text.contains(is_unspaced) && text.split_whitespace().count() < MIN_WORDS)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use remora_core::context::{self, Known, LaidDown, Material, More, substance};
+use remora_core::context::{self, More, SessionContext, TimelineItem, UserStatement, substance};
 use remora_core::event::{SessionRef, Start};
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::settings::Settings;
@@ -12,13 +12,13 @@ use remora_store::retrievals::{Item, Moment};
 use remora_store::{KnownSession, Recall, Store, StoreError};
 
 use super::Injection;
-use crate::{AppError, Whose, project_or_none};
+use crate::{AppError, ProjectSelector, project_or_global};
 
 /// Characters read of each text. Only a few sentences of it are ever shown.
-const MOST_READ: usize = 2_000;
+const MAX_READ: usize = 2_000;
 
 /// How long a data loss is mentioned.
-const NEWS: Duration = Duration::from_hours(24);
+const NOTICE_PERIOD: Duration = Duration::from_hours(24);
 const MINUTE: &str = "%-d %B %H:%M";
 
 /// The agent that reads the text.
@@ -78,12 +78,12 @@ pub struct Preview {
 /// The text that a new session would get now. Not logged. In a directory without memory, that is what holds everywhere.
 pub fn preview(
     store: &Store,
-    whose: &Whose,
+    selector: &ProjectSelector,
     settings: &Settings,
     reader: Reader<'_>,
     now: Time,
 ) -> Result<Preview, AppError> {
-    let project = project_or_none(store, whose)?;
+    let project = project_or_global(store, selector)?;
     let injection = context(store, project, Recall::Everything, Vec::new(), settings, reader, now)?;
     Ok(Preview { project, injection })
 }
@@ -93,7 +93,7 @@ fn notices(store: &Store, session: SessionId, now: Time) -> Result<Vec<String>, 
     let mut notices = Vec::new();
     if let Some(restored) = last_check(store.dir()).and_then(|check| check.restored)
         && let Some(made_at) = restored.made_at
-        && now.since(restored.restored_at) < NEWS
+        && now.since(restored.restored_at) < NOTICE_PERIOD
     {
         notices.push(format!(
             "This memory was restored from a backup: what was recorded between {} and {} may be missing.",
@@ -140,16 +140,16 @@ fn context(
     }
     let valuable: Vec<ObservationId> =
         context::most_valuable(&material, now).into_iter().map(ObservationId).collect();
-    let is_valuable = |known: &&Known| valuable.contains(&ObservationId(known.id));
+    let is_valuable = |known: &&TimelineItem| valuable.contains(&ObservationId(known.id));
     let main_files = material.observations.iter().filter(is_valuable);
     let main_files = main_files.filter_map(|known| Some((known.id, known.file.as_deref()?)));
     material.files_since = store.files_since(project, main_files)?;
     for id in valuable {
         let Some((narrative, facts)) = store.narrative(id)? else { continue };
-        let mut sentences = substance(&narrative, MOST_READ);
+        let mut sentences = substance(&narrative, MAX_READ);
         // Reading prose is most of the cost of a start, so facts are read only if they can be shown.
-        if sentences.len() < context::MOST_SENTENCES {
-            sentences.extend(facts.iter().flat_map(|fact| substance(fact, MOST_READ)));
+        if sentences.len() < context::MAX_SENTENCES {
+            sentences.extend(facts.iter().flat_map(|fact| substance(fact, MAX_READ)));
         }
         let is_upheld = material.observations.iter().any(|known| known.id == id.0 && known.is_upheld());
         sentences.retain(|sentence| is_upheld || !material.wrong.is_said_by(sentence));
@@ -159,10 +159,10 @@ fn context(
     Ok(rendered.map(|rendered| injection(rendered, &material)))
 }
 
-fn injection(rendered: context::Context, material: &Material) -> Injection {
+fn injection(rendered: context::Context, material: &SessionContext) -> Injection {
     let notes = rendered.notes.iter().filter_map(|number| material.notes.get(*number)).map(Item::of_note);
-    let is_shown = |laid_down: &&LaidDown| rendered.laid_down.contains(&laid_down.id);
-    let laid_down = material.laid_down.iter().filter(is_shown).map(Item::of_laid_down);
+    let is_shown = |laid_down: &&UserStatement| rendered.user_statements.contains(&laid_down.id);
+    let laid_down = material.user_statements.iter().filter(is_shown).map(Item::of_laid_down);
     let facts = material.facts.iter().filter(|fact| rendered.facts.contains(&fact.id)).map(Item::of_fact);
     let timeline = rendered.observations.iter().map(|id| Item::of_timeline(*id));
     let summaries = rendered.summaries.iter().map(|id| Item::of_summary(*id));

@@ -4,7 +4,7 @@ use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
 use remora_store::Store;
 
-use crate::{AppError, Whose, project};
+use crate::{AppError, ProjectSelector, project};
 
 /// Settings to try, each instead of the current one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -28,9 +28,9 @@ impl Trial {
 }
 
 /// The project of the preview: the given one or, for all projects, the one used last. `None` if the memory is empty.
-pub fn project_of(store: &Store, whose: &Whose) -> Result<Option<ProjectId>, AppError> {
-    match whose {
-        Whose::All => Ok(store.sessions(None, 1)?.first().map(|session| session.project_id)),
+pub fn project_of(store: &Store, selector: &ProjectSelector) -> Result<Option<ProjectId>, AppError> {
+    match selector {
+        ProjectSelector::All => Ok(store.sessions(None, 1)?.first().map(|session| session.project_id)),
         one => project(store, one).map(Some),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use remora_app::Whose;
+use remora_app::ProjectSelector;
 use remora_app::costs::{CostsRequest, costs};
 use remora_core::event::Body;
 use remora_core::memory::Memory;
@@ -66,9 +66,11 @@ fn costs_are_listed_by_day_provider_model_and_project_and_injections_separately(
     inject(&mut world, Moment::Prompt, 100, now);
     let mut settings = Settings::default();
     settings.costs.host_input_price = 5.0;
-    let ask = |whose: Whose| costs(&world.store, &CostsRequest { whose, days: 7 }, &settings, now).unwrap();
+    let ask = |selector: ProjectSelector| {
+        costs(&world.store, &CostsRequest { selector, days: 7 }, &settings, now).unwrap()
+    };
 
-    let all = ask(Whose::All);
+    let all = ask(ProjectSelector::All);
     assert_eq!(all.days.len(), 7);
     let of_day = |place: usize| (all.days[place].spent.tokens(), all.days[place].injected.tokens);
     assert_eq!([of_day(4), of_day(5), of_day(6)], [(0, 0), (1_100, 300), (13_200, 100)]);
@@ -89,13 +91,14 @@ fn costs_are_listed_by_day_provider_model_and_project_and_injections_separately(
     assert_eq!(all.budget.spent_today.tokens, 13_200);
     assert!(!all.budget.is_used_up());
 
-    let one = ask(Whose::Project("clock".to_owned()));
+    let one = ask(ProjectSelector::Project("clock".to_owned()));
     assert_eq!((one.total.calls, one.total.tokens()), (2, 3_300));
     assert_eq!(one.budget.spent_today.tokens, 13_200, "a budget is for all projects");
 
     settings.budget.daily_tokens = 13_000;
     settings.costs.host_input_price = 0.0;
-    let over = costs(&world.store, &CostsRequest { whose: Whose::All, days: 0 }, &settings, now).unwrap();
+    let over = costs(&world.store, &CostsRequest { selector: ProjectSelector::All, days: 0 }, &settings, now)
+        .unwrap();
     assert!(over.budget.is_used_up());
     assert_eq!((over.days.len(), over.overhead.usd(400)), (1, None));
 }

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use remora_app::capture::{Reason, Report, Taken, take};
+use remora_app::capture::{HookReport, Reason, Taken, take};
 use remora_core::event::{Body, Event, Origin, Outcome, SessionRef, ToolCall, ToolUse};
 use remora_core::host::Host;
 use remora_core::settings::Settings;
@@ -37,12 +37,12 @@ impl World {
         root
     }
 
-    fn take(&self, report: Report) -> Taken {
+    fn take(&self, report: HookReport) -> Taken {
         take(&self.dir, &Settings::default(), None, report, Time::now()).unwrap()
     }
 
     fn admit(&self, event: Event) -> Result<Taken, Reason> {
-        match self.take(Report::Event(Box::new(event))) {
+        match self.take(HookReport::Event(Box::new(event))) {
             Taken::LeftOut(reason) => Err(reason),
             taken => Ok(taken),
         }
@@ -114,7 +114,7 @@ fn a_notification_after_a_private_turn_is_as_private() {
     let world = World::new();
     world.admit_body(turn("p1"), Body::PromptWithheld).unwrap();
     let session = event("s", Path::new("/"), turn("p1"), Body::PromptWithheld).session;
-    world.take(Report::Synthetic { session, origin: turn("n1") });
+    world.take(HookReport::Synthetic { session, origin: turn("n1") });
     assert_eq!(world.admit_body(turn("n1"), stop("as you said in private")), Err(Reason::PrivateTurn));
 }
 

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use remora_app::Engine;
+use remora_app::SearchBackend;
 use remora_app::recall::prompt::{Explained, PromptRequest, recall};
 use remora_app::recall::start;
 use remora_core::context::More;
@@ -124,7 +124,7 @@ impl World {
         now: Time,
     ) -> Explained {
         let embedder = by_meaning.then_some(&mut self.embedder as &mut dyn Embed);
-        let engine = Engine { searcher: &self.searcher, embedder };
+        let engine = SearchBackend { searcher: &self.searcher, embedder };
         recall(&self.store, engine, request, settings, now).unwrap()
     }
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use remora_app::feed::{self, FeedRow, NEWEST};
+use remora_app::feed::{self, FEED_TOP, FeedRow};
 use remora_app::files::{FilesRequest, files};
 use remora_app::pause::{self, Where};
 use remora_app::privacy::erase_everything;
 use remora_app::story::{Part, story};
 use remora_app::timeline::{Around, TimelineRequest, everywhere, timeline, year};
-use remora_app::{AppError, Engine, Whose, edit, related, search};
+use remora_app::{AppError, ProjectSelector, SearchBackend, edit, related, search};
 use remora_core::event::{Body, Change, How, Outcome, ToolCall, ToolUse};
 use remora_core::ids::ObservationId;
 use remora_core::memory::{Memory, Observation, Summary};
@@ -43,7 +43,7 @@ fn the_feed_goes_back_page_by_page_and_shows_every_row_once() {
     }
     let even = world.project("even");
     for (project, turns) in [(None, 25), (Some(even), 13)] {
-        let (mut cursor, mut seen, mut pages) = (Some(NEWEST), Vec::new(), 0);
+        let (mut cursor, mut seen, mut pages) = (Some(FEED_TOP), Vec::new(), 0);
         while let Some(from) = cursor {
             let stretch = feed::before(&world.store, project, from, 10).unwrap();
             assert!(stretch.rows.len() <= 10);
@@ -110,7 +110,7 @@ fn related_observations_are_found_whatever_operators_a_title_has() {
     world.turn("app", "three", "x", &about("Icons have rounded corners", "c.rs"), now);
     let row = world.store.observation(ObservationId(1)).unwrap().unwrap();
     assert_eq!(row.observation.title, strange);
-    let engine = Engine { searcher: &world.searcher, embedder: None };
+    let engine = SearchBackend { searcher: &world.searcher, embedder: None };
     let settings = Settings::default();
     let found = search::search(&world.store, engine, &related::search(&row), &settings.search, now).unwrap();
     let titles: Vec<&str> =
@@ -144,7 +144,7 @@ fn files_days_and_moments_are_those_of_live_observations() {
         chart.days.iter().filter(|(.., count)| *count > 0).map(|(day, ..)| day.as_str()).collect();
     assert_eq!(busy, [days(40).date(), days(2).date()]);
     let request = TimelineRequest {
-        whose: Some(Whose::Project("app".into())),
+        selector: Some(ProjectSelector::Project("app".into())),
         around: Around::Time(days(10)),
         before: 10,
         after: 0,

@@ -167,8 +167,8 @@ fn place(world: &mut World, golden: &Golden, by_meaning: bool, now: Time) -> Str
     query = SearchQuery { limit: 40, now, ..query };
     let embedder = by_meaning.then_some(&mut world.embedder as &mut dyn Embed);
     let hits = world.searcher.search(&world.store, embedder, &query).unwrap().hits;
-    let is_meant = |title: &String| golden.expected.is_empty() || golden.expected.contains(title);
-    let Some(at) = hits.iter().position(|hit| is_meant(&hit.title)) else { return "not found".into() };
+    let is_explicit = |title: &String| golden.expected.is_empty() || golden.expected.contains(title);
+    let Some(at) = hits.iter().position(|hit| is_explicit(&hit.title)) else { return "not found".into() };
     let hit = &hits[at];
     let cosine = hit.why.cosine.unwrap_or_default();
     let (coverage, matched) = (hit.why.coverage, hit.why.matched.join(" "));

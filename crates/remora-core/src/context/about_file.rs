@@ -1,21 +1,21 @@
 //! Context injected before an agent reads or changes a file: a few lines, because it may open many files.
 
 use super::frame::{framed_short, safe};
-use super::recalled::{self, Recalled};
-use super::{Context, FileSince, Known, More, timeline, tokens};
+use super::recalled::{self, RecalledPassage};
+use super::{Context, FileSince, More, TimelineItem, timeline, tokens};
 use crate::time::Time;
 
 /// Limits for one file: observations, and tokens in total.
-const MOST: usize = 4;
+const MAX_SHOWN: usize = 4;
 const BUDGET: u64 = 300;
 /// Limits in characters for the sentences of an observation, and for the file's path.
-pub const LONGEST_NOTE: usize = 220;
-const LONGEST_PATH: usize = 160;
+pub const MAX_NOTE_LEN: usize = 220;
+const MAX_PATH_LEN: usize = 160;
 
 /// An observation about a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboutFile {
-    pub known: Known,
+    pub known: TimelineItem,
     /// Sentences about the file; causes and traps come first.
     pub passages: Vec<String>,
     /// The host it was learned in.
@@ -40,13 +40,13 @@ pub fn about_file(
         .collect();
     by_worth.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(other.known.id.cmp(&one.known.id)));
     let budget = BUDGET.min(room);
-    let heading = format!(" Known of {} ({}):", safe(path, LONGEST_PATH), more.whole_record());
+    let heading = format!(" Known of {} ({}):", safe(path, MAX_PATH_LEN), more.whole_record());
     let framed = |body: &str| framed_short(&heading, body);
     let mut body = String::new();
     let mut shown = Vec::new();
     for (_, observation) in by_worth {
         let line = recalled::line(&note(observation), now);
-        if shown.len() < MOST && tokens(&framed(&format!("{body}{line}"))) <= budget {
+        if shown.len() < MAX_SHOWN && tokens(&framed(&format!("{body}{line}"))) <= budget {
             body.push_str(&line);
             shown.push(observation.known.id);
         }
@@ -55,18 +55,18 @@ pub fn about_file(
         text: framed(&body),
         observations: shown,
         notes: Vec::new(),
-        laid_down: Vec::new(),
+        user_statements: Vec::new(),
         facts: Vec::new(),
         summaries: Vec::new(),
     })
 }
 
-fn note(observation: &AboutFile) -> Recalled {
-    Recalled {
+fn note(observation: &AboutFile) -> RecalledPassage {
+    RecalledPassage {
         id: observation.known.id.to_string(),
         title: observation.known.title.clone(),
         text: observation.passages.join(" "),
-        longest: LONGEST_NOTE + 20,
+        longest: MAX_NOTE_LEN + 20,
         at: observation.known.at,
         host: observation.host.clone(),
         since: observation.since,
@@ -81,7 +81,7 @@ mod tests {
     use crate::memory::ObservationType;
 
     fn observation(id: i64, kind: ObservationType, title: &str, narrative: &str) -> AboutFile {
-        let known = Known {
+        let known = TimelineItem {
             pinned: false,
             feedback: crate::feedback::Feedback::default(),
             id,
@@ -107,7 +107,7 @@ mod tests {
         let injected = about_file("src/total.rs", &all, 2_000, COMMANDS, now).unwrap();
         assert_eq!(injected.observations[0], 21, "a decision comes first");
         assert!(
-            injected.observations.len() <= MOST && injected.observations.len() > 1,
+            injected.observations.len() <= MAX_SHOWN && injected.observations.len() > 1,
             "{:?}",
             injected.observations
         );

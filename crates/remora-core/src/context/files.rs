@@ -5,8 +5,8 @@
 //! than in hook answers: `@path` would include another file, and the end of a comment would end the section.
 
 use super::frame::{framed, safe};
-use super::timeline::{self, Clock, Index, LONGEST_TITLE};
-use super::{Known, Material, PastSummary, tokens};
+use super::timeline::{self, Clock, Index, MAX_TITLE_LEN};
+use super::{PastSummary, SessionContext, TimelineItem, tokens};
 use crate::time::Time;
 
 /// The heading of the section in a project's file.
@@ -18,39 +18,39 @@ const INDEX: &str = "| id | time (UTC) | type | title | tokens to read |\n";
 const PROJECT_TOKENS: u64 = 600;
 const FOLDER_TOKENS: u64 = 150;
 
-const LONGEST_FOLDER_TITLE: usize = 80;
-const LONGEST_FACT: usize = 160;
-const LONGEST_PART: usize = 200;
+const MAX_FOLDER_TITLE_LEN: usize = 80;
+const MAX_FACT_LEN: usize = 160;
+const MAX_PART_LEN: usize = 200;
 
 /// The section for a project's file, with `\n` between lines; `None` if there are no records.
-pub fn project_section(material: &Material) -> Option<String> {
-    let mut section = Section::new(HEADING, PROJECT_TOKENS);
+pub fn project_section(material: &SessionContext) -> Option<String> {
+    let mut section = FileSection::new(HEADING, PROJECT_TOKENS);
     section.add(MORE);
     let before = section.lines;
-    let facts = material.facts.iter().map(|fact| format!("- {}\n", harmless(&fact.line(), LONGEST_FACT)));
+    let facts = material.facts.iter().map(|fact| format!("- {}\n", harmless(&fact.line(), MAX_FACT_LEN)));
     section.add_within(facts, PROJECT_TOKENS / 6);
     let last = material.summaries.iter().find(|session| session.is_substantial());
     let last = last.or(material.summaries.first());
     section.add_within(last.into_iter().flat_map(session), PROJECT_TOKENS / 3);
-    section.add_index(INDEX, &material.observations, LONGEST_TITLE);
+    section.add_index(INDEX, &material.observations, MAX_TITLE_LEN);
     (section.lines > before).then(|| section.text())
 }
 
 /// The section for a folder's file, built from the observations about files in it.
-pub fn folder_section(known: &[Known]) -> Option<String> {
-    let mut section = Section::new(FOLDER_HEADING, FOLDER_TOKENS);
-    section.add_index("", known, LONGEST_FOLDER_TITLE);
+pub fn folder_section(known: &[TimelineItem]) -> Option<String> {
+    let mut section = FileSection::new(FOLDER_HEADING, FOLDER_TOKENS);
+    section.add_index("", known, MAX_FOLDER_TITLE_LEN);
     (section.lines > 0).then(|| section.text())
 }
 
-struct Section {
+struct FileSection {
     heading: &'static str,
     body: String,
     lines: usize,
     left: u64,
 }
 
-impl Section {
+impl FileSection {
     fn new(heading: &'static str, budget: u64) -> Self {
         let left = budget.saturating_sub(tokens(heading) + tokens(&framed("")));
         Self { heading, body: String::new(), lines: 0, left }
@@ -81,7 +81,7 @@ impl Section {
 
     /// Adds the most valuable observations, newest first. Usage is ignored: a file in a repository must not change
     /// because someone looked something up.
-    fn add_index(&mut self, columns: &str, known: &[Known], longest: usize) {
+    fn add_index(&mut self, columns: &str, known: &[TimelineItem], longest: usize) {
         let latest = known.iter().map(|known| known.at).max().unwrap_or(Time(0));
         let nothing = timeline::Hot::default();
         let by_worth = timeline::by_worth(known, |known| timeline::worth(known, &nothing, latest));
@@ -107,12 +107,12 @@ fn session(last: &PastSummary) -> impl Iterator<Item = String> {
     parts
         .into_iter()
         .filter(|(_, text)| !text.trim().is_empty())
-        .map(move |(name, text)| format!("- Last session, {day}, {name}: {}\n", harmless(text, LONGEST_PART)))
+        .map(move |(name, text)| format!("- Last session, {day}, {name}: {}\n", harmless(text, MAX_PART_LEN)))
 }
 
 /// Escapes stored text for one line of a file that a host interprets.
 fn harmless(text: &str, most: usize) -> String {
-    let beginning: String = text.chars().take(MOST_READ).collect();
+    let beginning: String = text.chars().take(MAX_READ).collect();
     let mut line = String::new();
     let mut before = ' ';
     for c in safe(&beginning, most).chars() {
@@ -131,19 +131,19 @@ fn harmless(text: &str, most: usize) -> String {
 }
 
 /// Characters read of a text: longer than any line shown, but it bounds the work on a hostile title.
-const MOST_READ: usize = 20_000;
+const MAX_READ: usize = 20_000;
 
 #[cfg(test)]
 mod tests {
-    use super::super::LaidDown;
+    use super::super::UserStatement;
     use super::*;
     use crate::document::{RecordId, RecordKind};
     use crate::feedback::Feedback;
     use crate::memory::ObservationType;
     use crate::privacy::tags;
 
-    fn known(id: i64, title: &str) -> Known {
-        Known {
+    fn known(id: i64, title: &str) -> TimelineItem {
+        TimelineItem {
             id,
             at: Time(1_773_144_000_000 + id),
             kind: ObservationType::Bugfix,
@@ -156,17 +156,17 @@ mod tests {
         }
     }
 
-    fn material(titles: &[&str]) -> Material {
-        Material {
+    fn material(titles: &[&str]) -> SessionContext {
+        SessionContext {
             project: "app".to_owned(),
             observations: (1..).zip(titles).map(|(id, title)| known(id, title)).collect(),
-            ..Material::default()
+            ..SessionContext::default()
         }
     }
 
-    fn fact(key: &str, text: &str) -> LaidDown {
+    fn fact(key: &str, text: &str) -> UserStatement {
         let id = RecordId { kind: RecordKind::Fact, number: 1 };
-        LaidDown { id, key: key.to_owned(), text: text.to_owned() }
+        UserStatement { id, key: key.to_owned(), text: text.to_owned() }
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
              | #1 | 12:00 | 🐛 | Totals are cents | ~10 |\n\
              </remora-context>\n"
         );
-        assert_eq!(project_section(&Material::default()), None);
+        assert_eq!(project_section(&SessionContext::default()), None);
         assert_eq!(folder_section(&[]), None);
     }
 

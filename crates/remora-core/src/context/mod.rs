@@ -26,39 +26,39 @@ use crate::time::Time;
 use crate::wrong::CalledWrong;
 use lines::Lines;
 
-pub use about_file::{AboutFile, LONGEST_NOTE, about_file};
+pub use about_file::{AboutFile, MAX_NOTE_LEN, about_file};
 pub use files::{folder_section, project_section};
 pub use frame::{framed, framed_short, safe, safe_text};
-pub use noted::Noted;
-pub use recalled::{LONGEST_TEXT, PromptContext, Recalled, recalled};
+pub use noted::PinnedNote;
+pub use recalled::{MAX_TEXT_LEN, PromptContext, RecalledPassage, recalled};
 pub use since::FileSince;
-pub use valuable::{MOST_SENTENCES, most_valuable, substance};
+pub use valuable::{MAX_SENTENCES, most_valuable, substance};
 
 /// Length limits in characters: a fact, a project's name, a notice, and the command that runs Remora.
-const LONGEST_FACT: usize = 200;
-const LONGEST_NAME: usize = 80;
-const LONGEST_NOTICE: usize = 400;
-const LONGEST_COMMAND: usize = 400;
+const MAX_FACT_LEN: usize = 200;
+const MAX_NAME_LEN: usize = 80;
+const MAX_NOTICE_LEN: usize = 400;
+const MAX_COMMAND_LEN: usize = 400;
 
 /// The records of a project that context is rendered from.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Material {
+pub struct SessionContext {
     pub project: String,
     /// Notices about this memory itself.
     pub notices: Vec<String>,
     /// Preferences, conventions and corrections in the user's own words, the most important first.
-    pub laid_down: Vec<LaidDown>,
+    pub user_statements: Vec<UserStatement>,
     /// Sentences of the most valuable observations by id, as [`substance`] returns them.
     pub substance: BTreeMap<i64, Vec<String>>,
     /// Observations in `substance` whose file has changed or is gone.
     pub files_since: BTreeMap<i64, FileSince>,
     /// Facts, most important first.
-    pub facts: Vec<LaidDown>,
+    pub facts: Vec<UserStatement>,
     /// The user's own notes, the most important first.
-    pub notes: Vec<Noted>,
+    pub notes: Vec<PinnedNote>,
     /// Newest first.
     pub summaries: Vec<PastSummary>,
-    pub observations: Vec<Known>,
+    pub observations: Vec<TimelineItem>,
     /// Files that were worked on recently, or that git reports as changed.
     pub hot_files: Vec<String>,
     /// Files that git reported as changed at the last check.
@@ -70,7 +70,7 @@ pub struct Material {
 
 /// A preference, convention or correction in the user's own words, or another fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaidDown {
+pub struct UserStatement {
     /// A fact, or an observation that the user saved.
     pub id: RecordId,
     /// The key of a fact; empty if the text has its words.
@@ -78,7 +78,7 @@ pub struct LaidDown {
     pub text: String,
 }
 
-impl LaidDown {
+impl UserStatement {
     fn line(&self) -> String {
         let colon = if self.key.is_empty() { "" } else { ": " };
         format!("{}{colon}{}", self.key, self.text)
@@ -115,7 +115,7 @@ impl PastSummary {
 
 /// An observation as the timeline shows it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Known {
+pub struct TimelineItem {
     pub id: i64,
     pub at: Time,
     pub kind: ObservationType,
@@ -131,7 +131,7 @@ pub struct Known {
     pub feedback: Feedback,
 }
 
-impl Known {
+impl TimelineItem {
     /// Whether a person pinned it or called it useful. This is then the last verdict on what it says, because a later
     /// `wrong` on the same statement removes both.
     pub fn is_upheld(&self) -> bool {
@@ -150,10 +150,10 @@ pub struct Context {
     pub text: String,
     /// Ids of the observations in it.
     pub observations: Vec<i64>,
-    /// Indexes of its notes in [`Material::notes`].
+    /// Indexes of its notes in [`SessionContext::notes`].
     pub notes: Vec<usize>,
     /// Ids of the user's own words in it.
-    pub laid_down: Vec<RecordId>,
+    pub user_statements: Vec<RecordId>,
     pub facts: Vec<RecordId>,
     /// Ids of the summaries in it.
     pub summaries: Vec<i64>,
@@ -242,19 +242,19 @@ impl More<'_> {
 ///
 /// The user's own words come first, in a block that does not say "reference data". Then follow the state of the work,
 /// the most valuable observations with their substance, the titles of the rest, and how to request more.
-pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Option<Context> {
+pub fn render(material: &SessionContext, more: More<'_>, budget: u64, now: Time) -> Option<Context> {
     let is_empty = material.facts.is_empty()
         && material.summaries.is_empty()
         && material.observations.is_empty()
-        && material.laid_down.is_empty();
+        && material.user_statements.is_empty();
     if is_empty && material.notes.is_empty() && material.notices.is_empty() {
         return None;
     }
-    let mut header = format!("# Memory of {}\n", safe(&material.project, LONGEST_NAME));
-    header.extend(material.notices.iter().map(|notice| format!("\n{}\n", safe(notice, LONGEST_NOTICE))));
+    let mut header = format!("# Memory of {}\n", safe(&material.project, MAX_NAME_LEN));
+    header.extend(material.notices.iter().map(|notice| format!("\n{}\n", safe(notice, MAX_NOTICE_LEN))));
     let more = how_to_ask(more);
     let mut left = budget.checked_sub(tokens(&framed(&format!("{header}{more}"))))?;
-    let (own_words, laid_down) = laid_down(&material.laid_down, left * 20 / 100);
+    let (own_words, user_statements) = user_statements(&material.user_statements, left * 20 / 100);
     left = left.saturating_sub(tokens(&own_words));
     let mut body = header;
     let mut add = |part: String, left: &mut u64| {
@@ -271,11 +271,11 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
     add(standing, &mut left);
     // Observations shown in the block of the user's own words are not repeated here.
     let own: Vec<i64> =
-        laid_down.iter().filter(|id| id.kind == RecordKind::Observation).map(|id| id.number).collect();
+        user_statements.iter().filter(|id| id.kind == RecordKind::Observation).map(|id| id.number).collect();
     let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, now);
     let (valuable, mut observations) = valuable::render(material, &by_worth, &own, left, &mut said);
     add(valuable, &mut left);
-    let rest: Vec<&Known> = by_worth
+    let rest: Vec<&TimelineItem> = by_worth
         .into_iter()
         .filter(|known| !observations.contains(&known.id) && !own.contains(&known.id))
         .collect();
@@ -285,24 +285,24 @@ pub fn render(material: &Material, more: More<'_>, budget: u64, now: Time) -> Op
     observations.extend(titles);
     let is_more = !is_empty || !notes.is_empty() || !material.notices.is_empty();
     let text = format!("{own_words}{}", framed(&body));
-    is_more.then_some(Context { text, observations, notes, laid_down, facts, summaries })
+    is_more.then_some(Context { text, observations, notes, user_statements, facts, summaries })
 }
 
 /// Renders the user's own words apart from the rest, because an agent should follow them.
-fn laid_down(words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
+fn user_statements(words: &[UserStatement], budget: u64) -> (String, Vec<RecordId>) {
     const OPENING: &str = "What the user laid down for this project, in their own words:";
     let (list, shown) = list("", words, budget.saturating_sub(tokens(OPENING) + 20));
     if shown.is_empty() { (list, shown) } else { (frame::own_words(OPENING, &list) + "\n", shown) }
 }
 
-fn facts(facts: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
+fn facts(facts: &[UserStatement], budget: u64) -> (String, Vec<RecordId>) {
     list("\n## Standing facts\n", facts, budget)
 }
 
 /// A line for each text that fits.
-fn list(heading: &'static str, words: &[LaidDown], budget: u64) -> (String, Vec<RecordId>) {
+fn list(heading: &'static str, words: &[UserStatement], budget: u64) -> (String, Vec<RecordId>) {
     let mut lines = Lines::new(heading, budget);
-    let fits = |said: &&LaidDown| lines.add(&format!("- {}\n", safe(&said.line(), LONGEST_FACT)));
+    let fits = |said: &&UserStatement| lines.add(&format!("- {}\n", safe(&said.line(), MAX_FACT_LEN)));
     let shown = words.iter().filter(fits).map(|said| said.id).collect();
     (lines.into_text(), shown)
 }
@@ -310,7 +310,7 @@ fn list(heading: &'static str, words: &[LaidDown], budget: u64) -> (String, Vec<
 fn how_to_ask(more: More<'_>) -> String {
     match more {
         More::Commands(command) => {
-            let command = safe(command, LONGEST_COMMAND);
+            let command = safe(command, MAX_COMMAND_LEN);
             format!(
                 "\nMore: `{command} show ID` has the whole of an entry, `{command} search WORDS` finds others, \
                  `{command} timeline ID` shows what came before and after.\n"

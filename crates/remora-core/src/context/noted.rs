@@ -4,14 +4,14 @@ use super::frame::safe;
 use super::lines::Lines;
 
 const HEADING: &str = "\n## Notes\n";
-const LONGEST_TITLE: usize = 80;
-const LONGEST_PATH: usize = 120;
+const MAX_TITLE_LEN: usize = 80;
+const MAX_PATH_LEN: usize = 120;
 /// A little longer than an excerpt, which was already cut at a word.
-const LONGEST_TEXT: usize = 520;
+const MAX_TEXT_LEN: usize = 520;
 
 /// A note to inject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Noted {
+pub struct PinnedNote {
     pub id: i64,
     /// Relative to the vault.
     pub path: String,
@@ -23,15 +23,15 @@ pub struct Noted {
 }
 
 /// Renders as many whole notes as fit, and returns their indexes.
-pub(super) fn render(notes: &[Noted], budget: u64) -> (String, Vec<usize>) {
+pub(super) fn render(notes: &[PinnedNote], budget: u64) -> (String, Vec<usize>) {
     let mut lines = Lines::new(HEADING, budget);
     let shown = (0..notes.len()).filter(|number| lines.add(&line(&notes[*number]))).collect();
     (lines.into_text(), shown)
 }
 
-fn line(note: &Noted) -> String {
-    let (title, path) = (safe(&note.title, LONGEST_TITLE), safe(&note.path, LONGEST_PATH));
-    format!("- #n{} {title} ({path}): {}\n", note.id, safe(&note.text, LONGEST_TEXT))
+fn line(note: &PinnedNote) -> String {
+    let (title, path) = (safe(&note.title, MAX_TITLE_LEN), safe(&note.path, MAX_PATH_LEN));
+    format!("- #n{} {title} ({path}): {}\n", note.id, safe(&note.text, MAX_TEXT_LEN))
 }
 
 #[cfg(test)]
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn whole_notes_are_injected_and_none_can_leave_its_line() {
-        let note = |id: i64, text: &str| Noted {
+        let note = |id: i64, text: &str| PinnedNote {
             id,
             path: "a\u{1b}[31m/b.md".to_owned(),
             title: "T\n## Timeline".to_owned(),

@@ -1,19 +1,19 @@
 //! Context injected with a prompt: the few memories that matter for it, and notes that changed.
 
 use super::frame::{framed_short, safe};
-use super::noted::{self, Noted};
+use super::noted::{self, PinnedNote};
 use super::{FileSince, More, tokens};
 use crate::time::Time;
 
-const LONGEST_TITLE: usize = 120;
+const MAX_TITLE_LEN: usize = 120;
 /// Length limit for a memory's text, in characters.
-pub const LONGEST_TEXT: usize = 400;
+pub const MAX_TEXT_LEN: usize = 400;
 /// Token limit for notes.
-const MOST_FOR_NOTES: u64 = 600;
+const MAX_NOTES_TOKENS: u64 = 600;
 
 /// A memory to inject.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recalled {
+pub struct RecalledPassage {
     /// In the form that `remora show` accepts.
     pub id: String,
     pub title: String,
@@ -40,8 +40,8 @@ pub struct PromptContext {
 /// Renders as many memories as fit into `budget`, in their order. Notes come first and have their own limit; `room`
 /// limits the whole text.
 pub fn recalled(
-    memories: &[Recalled],
-    notes: &[Noted],
+    memories: &[RecalledPassage],
+    notes: &[PinnedNote],
     budget: u64,
     room: u64,
     more: More<'_>,
@@ -50,7 +50,7 @@ pub fn recalled(
     let heading = format!(" {}.", more.whole_record());
     let framed = |body: &str| framed_short(&heading, body);
     let room_for_notes = room.saturating_sub(tokens(&framed("")));
-    let (noted, notes) = noted::render(notes, MOST_FOR_NOTES.min(room_for_notes));
+    let (noted, notes) = noted::render(notes, MAX_NOTES_TOKENS.min(room_for_notes));
     let mut body = noted.trim_start().to_owned();
     let budget = room.min(budget + tokens(&body));
     let mut shown = Vec::new();
@@ -66,8 +66,8 @@ pub fn recalled(
     (!shown.is_empty() || !notes.is_empty()).then(|| PromptContext { text: framed(&body), shown, notes })
 }
 
-pub(super) fn line(memory: &Recalled, now: Time) -> String {
-    let title = safe(&memory.title, LONGEST_TITLE);
+pub(super) fn line(memory: &RecalledPassage, now: Time) -> String {
+    let title = safe(&memory.title, MAX_TITLE_LEN);
     let text = safe(&memory.text, memory.longest);
     let says = if title.is_empty() || text.starts_with(title.trim_end_matches(['.', '…'])) {
         text
@@ -92,11 +92,11 @@ mod tests {
 
     #[test]
     fn only_whole_memories_are_injected() {
-        let memory = |id: &str, text: &str| Recalled {
+        let memory = |id: &str, text: &str| RecalledPassage {
             id: id.to_owned(),
             title: "Totals are cents".to_owned(),
             text: text.to_owned(),
-            longest: LONGEST_TEXT,
+            longest: MAX_TEXT_LEN,
             at: Time(0),
             host: "Claude Code".to_owned(),
             since: (id == "3").then_some(FileSince::Gone),
@@ -115,7 +115,7 @@ mod tests {
             "{}",
             injected.text
         );
-        let note = Noted {
+        let note = PinnedNote {
             id: 7,
             path: "a.md".into(),
             title: "A".into(),

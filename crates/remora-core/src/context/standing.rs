@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::frame::safe;
 use super::lines::Lines;
-use super::{Material, PastSummary, day, tokens};
+use super::{PastSummary, SessionContext, day, tokens};
 use crate::prose::{fingerprint, split};
 
 const HEADING: &str = "\n## Where things stand\n";
@@ -13,16 +13,16 @@ const EARLIER: &str = "\n## Earlier sessions\n";
 /// Number of recent sessions described in full.
 const IN_FULL: usize = 3;
 /// Length limits in characters: a line about a session, and the two parts of the single line for an earlier session.
-const LONGEST_LINE: usize = 600;
-const LONGEST_REQUEST: usize = 120;
-const LONGEST_OUTCOME: usize = 160;
+const MAX_LINE_LEN: usize = 600;
+const MAX_REQUEST_LEN: usize = 120;
+const MAX_OUTCOME_LEN: usize = 160;
 /// Number of uncommitted files named.
 const FILES: usize = 8;
-const LONGEST_PATH: usize = 120;
+const MAX_PATH_LEN: usize = 120;
 
 /// Renders the sessions and the uncommitted files within `limit` tokens, and returns the ids of the summaries. The
 /// fingerprints of their sentences are added to `said`.
-pub(super) fn render(material: &Material, limit: u64, said: &mut HashSet<u64>) -> (String, Vec<i64>) {
+pub(super) fn render(material: &SessionContext, limit: u64, said: &mut HashSet<u64>) -> (String, Vec<i64>) {
     let mut sessions: Vec<&PastSummary> =
         material.summaries.iter().filter(|session| session.is_substantial()).collect();
     if sessions.is_empty() {
@@ -67,17 +67,17 @@ fn lines(session: &PastSummary) -> impl Iterator<Item = String> {
     ]
     .into_iter()
     .filter(|(_, text)| !text.trim().is_empty())
-    .map(|(name, text)| format!("- {name}: {}\n", safe(text, LONGEST_LINE)))
+    .map(|(name, text)| format!("- {name}: {}\n", safe(text, MAX_LINE_LEN)))
 }
 
 fn in_short(session: &PastSummary) -> String {
     let outcome = if session.completed.is_empty() { &session.learned } else { &session.completed };
-    let mut line = format!("- {}: {}", day(session.at), safe(&session.request, LONGEST_REQUEST));
+    let mut line = format!("- {}: {}", day(session.at), safe(&session.request, MAX_REQUEST_LEN));
     if !outcome.trim().is_empty() {
-        let _ = write!(line, " → {}", safe(outcome, LONGEST_OUTCOME));
+        let _ = write!(line, " → {}", safe(outcome, MAX_OUTCOME_LEN));
     }
     if !session.next_steps.trim().is_empty() {
-        let _ = write!(line, " (open: {})", safe(&session.next_steps, LONGEST_REQUEST));
+        let _ = write!(line, " (open: {})", safe(&session.next_steps, MAX_REQUEST_LEN));
     }
     line + "\n"
 }
@@ -87,7 +87,7 @@ fn uncommitted(files: &[String]) -> String {
     if files.is_empty() {
         return String::new();
     }
-    let named: Vec<String> = files.iter().take(FILES).map(|file| safe(file, LONGEST_PATH)).collect();
+    let named: Vec<String> = files.iter().take(FILES).map(|file| safe(file, MAX_PATH_LEN)).collect();
     let more = match files.len().saturating_sub(FILES) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -123,10 +123,10 @@ mod tests {
         let mut last = session(1, "Fix the totals", "Totals are rounded after adding.");
         last.next_steps = "Migrate the old invoices.".to_owned();
         last.notes = "`make test` still fails.".to_owned();
-        let mut material = Material {
+        let mut material = SessionContext {
             summaries: vec![session(0, "thanks", ""), last],
             uncommitted: (0..10).map(|n| format!("src/{n}.rs")).collect(),
-            ..Material::default()
+            ..SessionContext::default()
         };
         material.summaries.extend((2..6).map(|n| session(n, &format!("Task {n}"), "Came to an end.")));
         let mut said = HashSet::new();
@@ -155,14 +155,15 @@ mod tests {
         material.uncommitted.clear();
         let only = render(&material, 500, &mut said).0;
         assert!(only.ends_with("- Wanted: thanks\n"), "a session that was cut off: {only}");
-        assert_eq!(render(&Material::default(), 500, &mut said).0, "");
+        assert_eq!(render(&SessionContext::default(), 500, &mut said).0, "");
         assert_eq!(render(&material, 5, &mut said).0, "");
     }
 
     #[test]
     fn a_sentence_that_was_cut_off_does_not_count_as_shown() {
         let long = format!("{} The cause was a cast.", "Some words of an account. ".repeat(24));
-        let material = Material { summaries: vec![session(0, "Fix it", &long)], ..Material::default() };
+        let material =
+            SessionContext { summaries: vec![session(0, "Fix it", &long)], ..SessionContext::default() };
         let mut said = HashSet::new();
         render(&material, 500, &mut said);
         assert!(!said.contains(&fingerprint("The cause was a cast.")));

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use super::frame::safe;
-use super::{Known, tokens};
+use super::{TimelineItem, tokens};
 use crate::time::Time;
 
-pub(super) const LONGEST_TITLE: usize = 100;
+pub(super) const MAX_TITLE_LEN: usize = 100;
 const HEADING: &str = "\n## Index\n| id | time | type | title | tokens to read |\n";
 /// A day with at least this many lines gets its own heading.
 const DENSE: usize = 3;
@@ -26,7 +26,7 @@ const USED: f64 = 0.6;
 const NEGLECTED: f64 = 0.2;
 
 /// Minimum tokens of a line. If less is left, no further line is tried.
-const SHORTEST_LINE: u64 = 8;
+const MIN_LINE_LEN: u64 = 8;
 
 /// The time zone for dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(super) struct Index<'a> {
 
 #[derive(Debug)]
 struct Row<'a> {
-    known: &'a Known,
+    known: &'a TimelineItem,
     date: String,
     /// `| 🐛 | title | ~45 |`
     rest: String,
@@ -79,12 +79,12 @@ impl<'a> Index<'a> {
     /// Adds as many whole lines as fit. A shorter line may fit after a longer one did not.
     pub(super) fn fill(
         &mut self,
-        known: impl Iterator<Item = &'a Known>,
+        known: impl Iterator<Item = &'a TimelineItem>,
         limit: u64,
         title: impl Fn(&str) -> String,
     ) {
         for known in known {
-            if self.cost() + SHORTEST_LINE > limit {
+            if self.cost() + MIN_LINE_LEN > limit {
                 return;
             }
             let row = Row { known, date: self.clock.date(known.at), rest: rest(known, &title) };
@@ -147,22 +147,26 @@ impl<'a> Index<'a> {
     }
 }
 
-fn rest(known: &Known, title: impl Fn(&str) -> String) -> String {
+fn rest(known: &TimelineItem, title: impl Fn(&str) -> String) -> String {
     let title = title(&known.title).replace('|', "¦");
     format!("| {} | {title} | ~{} |\n", known.kind.emoji(), known.tokens)
 }
 
 /// The index for the session start, and the ids in it.
-pub(super) fn render(known: &[&Known], limit: u64) -> (String, Vec<i64>) {
+pub(super) fn render(known: &[&TimelineItem], limit: u64) -> (String, Vec<i64>) {
     let mut index = Index::new(Clock::Local);
-    let title = |title: &str| safe(title, LONGEST_TITLE);
+    let title = |title: &str| safe(title, MAX_TITLE_LEN);
     index.fill(known.iter().copied(), limit.saturating_sub(tokens(HEADING)), title);
     let ids = index.ids();
     if ids.is_empty() { (String::new(), ids) } else { (format!("{HEADING}{}", index.text()), ids) }
 }
 
 /// Observations by their worth at the session start, most valuable first.
-pub(super) fn by_start_worth<'a>(known: &'a [Known], hot: &[String], now: Time) -> Vec<&'a Known> {
+pub(super) fn by_start_worth<'a>(
+    known: &'a [TimelineItem],
+    hot: &[String],
+    now: Time,
+) -> Vec<&'a TimelineItem> {
     let hot = Hot::new(hot.iter().map(String::as_str));
     by_worth(known, |known| worth(known, &hot, now) + use_worth(known, now))
 }
@@ -194,9 +198,9 @@ impl<'a> Hot<'a> {
 }
 
 /// Observations by worth, highest first. Pinned ones come before all others; wrong ones are left out.
-pub(super) fn by_worth(known: &[Known], worth: impl Fn(&Known) -> f64) -> Vec<&Known> {
+pub(super) fn by_worth(known: &[TimelineItem], worth: impl Fn(&TimelineItem) -> f64) -> Vec<&TimelineItem> {
     let right = known.iter().filter(|known| !known.feedback.is_wrong());
-    let mut by_worth: Vec<(f64, &Known)> = right.map(|known| (worth(known), known)).collect();
+    let mut by_worth: Vec<(f64, &TimelineItem)> = right.map(|known| (worth(known), known)).collect();
     by_worth.sort_by(|(a, one), (b, other)| {
         let pinned = other.pinned.cmp(&one.pinned);
         pinned.then(b.total_cmp(a)).then(other.id.cmp(&one.id))
@@ -206,7 +210,7 @@ pub(super) fn by_worth(known: &[Known], worth: impl Fn(&Known) -> f64) -> Vec<&K
 
 /// Worth of an observation. Decisions and bugs rank highest; bonuses apply if it was expensive to find out, concerns
 /// a file in work, or is recent.
-pub(super) fn worth(known: &Known, hot: &Hot<'_>, now: Time) -> f64 {
+pub(super) fn worth(known: &TimelineItem, hot: &Hot<'_>, now: Time) -> f64 {
     let expensive = if known.discovery_tokens >= EXPENSIVE { 0.3 } else { 0.0 };
     let is_hot = known.file.as_ref().is_some_and(|file| hot.has(file));
     let days = now.since(known.at).as_secs_f64() / 86_400.0;
@@ -215,7 +219,7 @@ pub(super) fn worth(known: &Known, hot: &Hot<'_>, now: Time) -> f64 {
 }
 
 /// Bonus for past use, penalty for unused injections; zero without feedback.
-fn use_worth(known: &Known, now: Time) -> f64 {
+fn use_worth(known: &TimelineItem, now: Time) -> f64 {
     USED * known.feedback.use_made(now) - NEGLECTED * known.feedback.neglect()
 }
 
@@ -225,8 +229,8 @@ mod tests {
     use crate::feedback::Feedback;
     use crate::memory::ObservationType;
 
-    fn known(id: i64, days_ago: i64) -> Known {
-        Known {
+    fn known(id: i64, days_ago: i64) -> TimelineItem {
+        TimelineItem {
             id,
             at: Time(1_773_144_000_000 - days_ago * 86_400_000),
             kind: ObservationType::Bugfix,
@@ -239,7 +243,7 @@ mod tests {
         }
     }
 
-    fn index(known: &[Known], limit: u64) -> String {
+    fn index(known: &[TimelineItem], limit: u64) -> String {
         let mut index = Index::new(Clock::Utc);
         index.fill(known.iter(), limit, str::to_owned);
         index.text()
@@ -267,8 +271,8 @@ mod tests {
 
     #[test]
     fn lines_and_headings_stay_within_the_limit_and_use_it() {
-        let sparse: Vec<Known> = (0..60).map(|day| known(100 - day, day)).collect();
-        let dense: Vec<Known> = (0..60).map(|n| known(100 - n, n / 5)).collect();
+        let sparse: Vec<TimelineItem> = (0..60).map(|day| known(100 - day, day)).collect();
+        let dense: Vec<TimelineItem> = (0..60).map(|n| known(100 - n, n / 5)).collect();
         for (known, headings) in [(&sparse, 1), (&dense, 12)] {
             for limit in [0, 10, 20, 57, 100, 300, 2_000] {
                 let text = index(known, limit);

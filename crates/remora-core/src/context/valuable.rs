@@ -3,26 +3,26 @@
 use std::collections::HashSet;
 
 use super::frame::safe;
-use super::{FileSince, Known, Material, timeline, tokens};
+use super::{FileSince, SessionContext, TimelineItem, timeline, tokens};
 use crate::prose::{Sentence, fingerprint, sentences};
 use crate::text::one_line;
 use crate::time::Time;
 
 const HEADING: &str = "\n## Worth knowing\n";
 /// Limit for observations with sentences, and for candidates: some have nothing to add to their titles.
-const MOST: usize = 10;
+const MAX_ENTRIES: usize = 10;
 const READ: usize = 12;
 /// Limit for the sentences of one observation. A second sentence is added only after every observation has its first.
-pub const MOST_SENTENCES: usize = 4;
-const LONGEST_SENTENCE: usize = 300;
+pub const MAX_SENTENCES: usize = 4;
+const MAX_SENTENCE_LEN: usize = 300;
 /// Sentences with fewer tokens ("Updated.") mean nothing to a new reader.
-const FEWEST: u64 = 4;
-const LONGEST_TITLE: usize = 120;
+const MIN_TOKENS: u64 = 4;
+const MAX_TITLE_LEN: usize = 120;
 /// Share of the limit for this part, in percent, if titles follow.
 const SHARE: u64 = 75;
 
 /// Observations whose substance is worth reading at the session start, most valuable first.
-pub fn most_valuable(material: &Material, now: Time) -> Vec<i64> {
+pub fn most_valuable(material: &SessionContext, now: Time) -> Vec<i64> {
     let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, now);
     by_worth.into_iter().take(READ).map(|known| known.id).collect()
 }
@@ -30,7 +30,8 @@ pub fn most_valuable(material: &Material, now: Time) -> Vec<i64> {
 /// The sentences of a text that mean something to a new reader, within a length in characters: causes, decisions and
 /// traps first, then the rest.
 pub fn substance(text: &str, most: usize) -> Vec<String> {
-    let says_something = |sentence: &Sentence| !sentence.role.is_idle() && tokens(&sentence.text) >= FEWEST;
+    let says_something =
+        |sentence: &Sentence| !sentence.role.is_idle() && tokens(&sentence.text) >= MIN_TOKENS;
     let all = sentences(text);
     if all.is_empty() {
         // A text without sentences, such as a line of markup, is returned as it is.
@@ -51,7 +52,7 @@ pub fn substance(text: &str, most: usize) -> Vec<String> {
 
 /// An observation with the sentences shown for it.
 struct Entry<'a> {
-    known: &'a Known,
+    known: &'a TimelineItem,
     title: String,
     /// Most valuable first.
     sentences: Vec<&'a str>,
@@ -66,7 +67,7 @@ impl Entry<'_> {
     fn with_sentences(&self, shown: usize) -> String {
         let title = &self.title;
         let text = self.sentences[..shown].join(" ");
-        let text = safe(&text, MOST_SENTENCES * (LONGEST_SENTENCE + 1));
+        let text = safe(&text, MAX_SENTENCES * (MAX_SENTENCE_LEN + 1));
         let (id, emoji) = (self.known.id, self.known.kind.emoji());
         let since = self.since.map(|since| format!("({since}) ")).unwrap_or_default();
         // Titles often repeat the beginning of the first sentence.
@@ -81,8 +82,8 @@ impl Entry<'_> {
 /// Renders the lines and returns the ids in them, without those in `own`, which are shown above. `by_worth` has the
 /// observations, most valuable first; `said`, the fingerprints of sentences that are already in the text.
 pub(super) fn render(
-    material: &Material,
-    by_worth: &[&Known],
+    material: &SessionContext,
+    by_worth: &[&TimelineItem],
     own: &[i64],
     limit: u64,
     said: &mut HashSet<u64>,
@@ -91,7 +92,7 @@ pub(super) fn render(
     let is_all = entries.len() == material.observations.len();
     let limit = if is_all { limit } else { limit * SHARE / 100 };
     let mut cost = tokens(HEADING);
-    for shown in 1..=MOST_SENTENCES {
+    for shown in 1..=MAX_SENTENCES {
         for entry in &mut entries {
             if shown > entry.sentences.len() || entry.shown + 1 != shown {
                 continue;
@@ -114,8 +115,8 @@ pub(super) fn render(
 
 /// Observations with at least one new sentence, most valuable first.
 fn entries<'a>(
-    material: &'a Material,
-    by_worth: &[&'a Known],
+    material: &'a SessionContext,
+    by_worth: &[&'a TimelineItem],
     own: &[i64],
     said: &mut HashSet<u64>,
 ) -> Vec<Entry<'a>> {
@@ -123,12 +124,12 @@ fn entries<'a>(
     for known in by_worth.iter().take(READ).copied().filter(|known| !own.contains(&known.id)) {
         let Some(sentences) = material.substance.get(&known.id) else { continue };
         let is_new = |sentence: &&str| {
-            sentence.chars().count() <= LONGEST_SENTENCE && said.insert(fingerprint(sentence))
+            sentence.chars().count() <= MAX_SENTENCE_LEN && said.insert(fingerprint(sentence))
         };
         let sentences: Vec<&str> =
-            sentences.iter().map(String::as_str).filter(is_new).take(MOST_SENTENCES).collect();
-        if !sentences.is_empty() && entries.len() < MOST {
-            let title = safe(&known.title, LONGEST_TITLE);
+            sentences.iter().map(String::as_str).filter(is_new).take(MAX_SENTENCES).collect();
+        if !sentences.is_empty() && entries.len() < MAX_ENTRIES {
+            let title = safe(&known.title, MAX_TITLE_LEN);
             let since = material.files_since.get(&known.id);
             entries.push(Entry { known, title, sentences, shown: 0, line: String::new(), since });
         }
@@ -145,8 +146,8 @@ mod tests {
     const NOW: Time = Time(1_773_144_000_000);
 
     /// Observations 1 to `count`, each with five sentences of its own.
-    fn material(count: i64) -> Material {
-        let known = |id| Known {
+    fn material(count: i64) -> SessionContext {
+        let known = |id| TimelineItem {
             id,
             at: NOW,
             kind: ObservationType::Bugfix,
@@ -158,14 +159,14 @@ mod tests {
             feedback: Feedback::default(),
         };
         let sentences = |id| (1..=5).map(|n| format!("Sentence {n} of {id}.")).collect();
-        Material {
+        SessionContext {
             observations: (1..=count).map(known).collect(),
             substance: (1..=count).map(|id| (id, sentences(id))).collect(),
-            ..Material::default()
+            ..SessionContext::default()
         }
     }
 
-    fn rendered(material: &Material, limit: u64, said: &mut HashSet<u64>) -> (String, Vec<i64>) {
+    fn rendered(material: &SessionContext, limit: u64, said: &mut HashSet<u64>) -> (String, Vec<i64>) {
         let by_worth = timeline::by_start_worth(&material.observations, &material.hot_files, NOW);
         render(material, &by_worth, &[], limit, said)
     }

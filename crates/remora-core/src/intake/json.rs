@@ -97,12 +97,12 @@ enum Frame {
     Array { items: Vec<Value>, left_out: usize },
 }
 
-const LONGEST_BARE: usize = 128;
+const MAX_BARE_LEN: usize = 128;
 /// Deeper nesting is an error. No real program sends it.
-const DEEPEST: usize = 1 << 20;
+const MAX_DEPTH: usize = 1 << 20;
 const TOO_DEEP: &str = "[… nested too deep, cut …]";
 /// Minimum bytes kept of a string, even if the other strings have used up the shared limit.
-const LEAST_TEXT: usize = 256;
+const MIN_TEXT: usize = 256;
 
 impl Default for Intake {
     fn default() -> Self {
@@ -191,7 +191,7 @@ impl Intake {
                         return self.step(byte, at);
                     }
                 }
-                _ if self.bare.len() >= LONGEST_BARE => return unexpected,
+                _ if self.bare.len() >= MAX_BARE_LEN => return unexpected,
                 _ => self.bare.push(byte),
             },
             // A byte order mark before the value is skipped like white space.
@@ -280,7 +280,7 @@ impl Intake {
         let Limits { head, tail, text, .. } = self.limits;
         // Prompts and messages are at the top level, and nested tool output must not use up their share.
         let room = if self.stack.len() <= 1 { usize::MAX } else { text.saturating_sub(self.kept_text) };
-        let room = room.max(LEAST_TEXT);
+        let room = room.max(MIN_TEXT);
         if is_key {
             self.string.start(1024, 0);
         } else {
@@ -328,10 +328,10 @@ impl Intake {
         self.state = if is_object { State::FirstKey } else { State::FirstItem };
         if self.stack.len() < self.limits.depth {
             self.stack.push(frame);
-        } else if self.deep.len() < DEEPEST {
+        } else if self.deep.len() < MAX_DEPTH {
             self.deep.push(is_object);
         } else {
-            return Err(IntakeError::TooDeep(DEEPEST));
+            return Err(IntakeError::TooDeep(MAX_DEPTH));
         }
         Ok(())
     }
@@ -509,7 +509,7 @@ mod tests {
         assert_eq!(read(b" \n").unwrap_err(), IntakeError::Empty);
         assert_eq!(read(br#"{"a":"#).unwrap_err(), IntakeError::Truncated(5));
         assert_eq!(read(br#"{"a" 1}"#).unwrap_err(), IntakeError::Unexpected { byte: b'1', at: 5 });
-        assert_eq!(read(&b"[".repeat(10_000_000)).unwrap_err(), IntakeError::TooDeep(DEEPEST));
+        assert_eq!(read(&b"[".repeat(10_000_000)).unwrap_err(), IntakeError::TooDeep(MAX_DEPTH));
     }
 
     #[test]

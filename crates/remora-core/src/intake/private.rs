@@ -38,7 +38,7 @@ const ENDS: &[&[u8]] = &[
 ];
 const SLASHES: &[&[u8]] = &[b"/", b"\\/", b"\\\\/", b"\\u002f", b"&#47;", b"&#x2f;", b"%2f", b"%252f"];
 /// Longer than any recognised tag. Bytes that are not a tag by then are text.
-const LONGEST_TAG: usize = 64;
+const MAX_TAG_LEN: usize = 64;
 
 /// Receives the public part of a text.
 pub(super) trait PublicText {
@@ -74,8 +74,8 @@ impl PrivateTags {
                     return;
                 }
                 // Most of the time it is not a tag and the next bytes show it, so nothing needs to be held back.
-                let ahead = &bytes[..bytes.len().min(LONGEST_TAG + 1)];
-                if matches!(classify(ahead, More::MayFollow), Reading::Text) {
+                let ahead = &bytes[..bytes.len().min(MAX_TAG_LEN + 1)];
+                if matches!(classify(ahead, Unfinished::MayFollow), Reading::Text) {
                     self.emit(&bytes[..1], out);
                     bytes = &bytes[1..];
                     continue;
@@ -83,18 +83,18 @@ impl PrivateTags {
             }
             self.pending.push(bytes[0]);
             bytes = &bytes[1..];
-            self.decide(More::MayFollow, out);
+            self.decide(Unfinished::MayFollow, out);
         }
     }
 
     /// Ends a text. An open tag stays open for the following texts of the same member.
     pub(super) fn end_of_text(&mut self, out: &mut impl PublicText) {
         while !self.pending.is_empty() {
-            self.decide(More::Never, out);
+            self.decide(Unfinished::Never, out);
         }
     }
 
-    fn decide(&mut self, more: More, out: &mut impl PublicText) {
+    fn decide(&mut self, more: Unfinished, out: &mut impl PublicText) {
         loop {
             match classify(&self.pending, more) {
                 Reading::Undecided => return,
@@ -148,7 +148,7 @@ fn find_start(bytes: &[u8]) -> usize {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum More {
+enum Unfinished {
     MayFollow,
     Never,
 }
@@ -168,9 +168,12 @@ enum Reading {
 }
 
 /// Whether `held` begins with a tag. It needs one character after the name to know that the name ended.
-fn classify(held: &[u8], more: More) -> Reading {
-    let undecided =
-        if more == More::Never || held.len() > LONGEST_TAG { Reading::Text } else { Reading::Undecided };
+fn classify(held: &[u8], more: Unfinished) -> Reading {
+    let undecided = if more == Unfinished::Never || held.len() > MAX_TAG_LEN {
+        Reading::Text
+    } else {
+        Reading::Undecided
+    };
     let mut cursor = Cursor { bytes: held, at: 0 };
     match cursor.one_of(OPENINGS) {
         Step::Matched => {}
@@ -191,7 +194,7 @@ fn classify(held: &[u8], more: More) -> Reading {
     }
     let after_name = cursor.at;
     let tag = if closing { Tag::Close } else { Tag::Open };
-    let may_wait = more == More::MayFollow && held.len() <= LONGEST_TAG;
+    let may_wait = more == Unfinished::MayFollow && held.len() <= MAX_TAG_LEN;
     cursor.skip_blanks();
     let blanks = cursor.at > after_name;
     if !closing {
@@ -289,7 +292,7 @@ mod tests {
 
     fn public(text: &str) -> String {
         let whole = public_in_pieces(text, text.len().max(1));
-        let long = format!("{text}{}", ".".repeat(2 * LONGEST_TAG));
+        let long = format!("{text}{}", ".".repeat(2 * MAX_TAG_LEN));
         let whole_and_more = public_in_pieces(&long, long.len());
         for size in [1, 2, 3, 7] {
             assert_eq!(public_in_pieces(text, size), whole, "pieces of {size} bytes");

@@ -7,7 +7,7 @@ use super::{FactLine, Line, ObservationLine, SummaryLine};
 
 /// Lines of one project, in their original order.
 #[derive(Debug, Default)]
-struct Section<'a> {
+struct MarkdownSection<'a> {
     facts: Vec<&'a FactLine>,
     days: BTreeMap<String, Day<'a>>,
 }
@@ -21,7 +21,7 @@ struct Day<'a> {
 /// Renders lines that refer to projects by uuid. Messages are left out: the document is about what was learned.
 pub fn render(lines: &[Line]) -> String {
     let mut names: Vec<(String, &str)> = Vec::new();
-    let mut sections: BTreeMap<Option<usize>, Section<'_>> = BTreeMap::new();
+    let mut sections: BTreeMap<Option<usize>, MarkdownSection<'_>> = BTreeMap::new();
     for line in lines {
         if let Line::Project(project) = line {
             names.push((project.uuid.unwrap_or_default().to_string(), &project.name));
@@ -53,12 +53,12 @@ pub fn render(lines: &[Line]) -> String {
     text
 }
 
-fn day<'a, 'b>(section: &'b mut Section<'a>, line: &Line) -> &'b mut Day<'a> {
+fn day<'a, 'b>(section: &'b mut MarkdownSection<'a>, line: &Line) -> &'b mut Day<'a> {
     let date = line.date().map_or_else(|| "undated".to_owned(), |date| date.format_utc("%Y-%m-%d"));
     section.days.entry(date).or_default()
 }
 
-fn write_section(text: &mut String, section: &Section<'_>) {
+fn write_section(text: &mut String, section: &MarkdownSection<'_>) {
     if !section.facts.is_empty() {
         text.push('\n');
     }

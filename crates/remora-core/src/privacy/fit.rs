@@ -6,7 +6,7 @@ use crate::event::{Body, TextVisitor, ToolCall};
 use crate::text::Excerpt;
 
 /// Size limit for one stored event.
-pub(super) const LARGEST_EVENT: usize = 64 << 10;
+pub(super) const MAX_EVENT_BYTES: usize = 64 << 10;
 /// Space for everything around the body.
 const ENVELOPE: usize = 4 << 10;
 /// How often the text limits are halved before lists are cut and JSON is dropped.
@@ -53,7 +53,7 @@ fn thin_out(call: &mut ToolCall) {
 }
 
 fn fits(body: &Body) -> bool {
-    serde_json::to_vec(body).is_ok_and(|json| json.len() <= LARGEST_EVENT - ENVELOPE)
+    serde_json::to_vec(body).is_ok_and(|json| json.len() <= MAX_EVENT_BYTES - ENVELOPE)
 }
 
 struct Shorten {

@@ -9,8 +9,8 @@ use crate::text::{Excerpt, one_line};
 /// Length limits for the head and tail of one text, in bytes. Together as large as an event may be.
 const TEXT: (usize, usize) = (48 << 10, 16 << 10);
 const LINE: (usize, usize) = (2 << 10, 1 << 10);
-const LONGEST_LABEL: usize = 1024;
-const MOST_ITEMS: usize = 500;
+const MAX_LABEL_LEN: usize = 1024;
+const MAX_ITEMS: usize = 500;
 /// Length limit for a title taken from the text, so that it can be read at a glance.
 const TITLE_OF_TEXT: usize = 80;
 
@@ -59,7 +59,7 @@ impl Clean<Observation> {
             clean_list(list);
         }
         if let Some(tool) = &mut given.tool_name {
-            label(tool, LONGEST_LABEL);
+            label(tool, MAX_LABEL_LEN);
         }
         if !said(&given) {
             return Err(Unfit::Private);
@@ -140,7 +140,7 @@ impl Clean<String> {
     /// Cleans a name, an id or a path.
     pub fn label(text: &str) -> Self {
         let mut text = public_text(text);
-        label(&mut text, LONGEST_LABEL);
+        label(&mut text, MAX_LABEL_LEN);
         Self(text)
     }
 }
@@ -162,7 +162,7 @@ fn clean(text: &mut String, (head, tail): (usize, usize)) {
 }
 
 fn clean_list(list: &mut Vec<String>) {
-    list.truncate(MOST_ITEMS);
+    list.truncate(MAX_ITEMS);
     for text in list.iter_mut() {
         clean(text, LINE);
     }

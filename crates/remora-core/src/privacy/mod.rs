@@ -13,8 +13,8 @@ pub mod tags;
 mod vault_note;
 
 pub use imported::{Clean, Turn, Unfit};
-pub use saved_text::{Draft, LONGEST_TITLE, SavedText, typed_text};
-pub use vault_note::{MOST_READ, VaultNote};
+pub use saved_text::{Draft, MAX_TITLE_LEN, SavedText, typed_text};
+pub use vault_note::{MAX_READ, VaultNote};
 
 use std::borrow::Cow;
 
@@ -24,9 +24,9 @@ use serde_json::{Map, Value};
 use crate::event::{Event, TextVisitor};
 use crate::text::Excerpt;
 
-const LONGEST_ID: usize = 256;
+const MAX_ID_LEN: usize = 256;
 /// The system's limit for a path.
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH_LEN: usize = 4096;
 
 /// An event that may be stored: redacted and bounded. Only [`clean`] creates one, and the spool, which holds nothing
 /// else.
@@ -43,20 +43,20 @@ impl Captured {
 /// Makes an event safe to store.
 pub fn clean(mut event: Event) -> Captured {
     let Event { session, cwd, origin, agent, body } = &mut event;
-    label(&mut session.id, LONGEST_ID);
-    label(cwd, LONGEST_PATH);
+    label(&mut session.id, MAX_ID_LEN);
+    label(cwd, MAX_PATH_LEN);
     for id in [&mut origin.call, &mut origin.turn, &mut origin.timestamp].into_iter().flatten() {
-        label(id, LONGEST_ID);
+        label(id, MAX_ID_LEN);
     }
     if let Some(agent) = agent {
-        label(&mut agent.id, LONGEST_ID);
-        label(&mut agent.kind, LONGEST_ID);
+        label(&mut agent.id, MAX_ID_LEN);
+        label(&mut agent.kind, MAX_ID_LEN);
     }
     // A path with a secret in it is dropped: redacted, it could not be opened later.
     origin.transcript = origin
         .transcript
         .take()
-        .filter(|path| path.len() <= LONGEST_PATH && matches!(remora_redact::redact(path), Cow::Borrowed(_)));
+        .filter(|path| path.len() <= MAX_PATH_LEN && matches!(remora_redact::redact(path), Cow::Borrowed(_)));
     body.visit(&mut Redact);
     fit::shrink(&mut event.body);
     Captured(event)

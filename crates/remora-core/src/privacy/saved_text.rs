@@ -6,13 +6,13 @@ use crate::memory::{Observation, ObservationType};
 use crate::text::{Excerpt, one_line, prefix, suffix};
 
 /// Length limit for a title in characters, so that it can be read at a glance.
-pub const LONGEST_TITLE: usize = 80;
+pub const MAX_TITLE_LEN: usize = 80;
 /// Length limits for the head and tail of a text, in bytes.
 const TEXT: (usize, usize) = (32 << 10, 16 << 10);
 const FACT: (usize, usize) = (2 << 10, 1 << 10);
-const LONGEST_PATH: usize = 1024;
-const MOST_FACTS: usize = 50;
-const MOST_FILES: usize = 200;
+const MAX_PATH_LEN: usize = 1024;
+const MAX_FACTS: usize = 50;
+const MAX_FILES: usize = 200;
 
 /// A memory as the user typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,15 +47,15 @@ impl SavedText {
         let mut list = |texts: &[String], most: usize, size| -> Vec<String> {
             texts.iter().take(most).map(|text| bounded(text, size)).filter(|text| !text.is_empty()).collect()
         };
-        let facts = list(&draft.facts, MOST_FACTS, FACT);
-        let files_read = list(&draft.files, MOST_FILES, (LONGEST_PATH, 0));
-        left_out += draft.facts.iter().skip(MOST_FACTS).map(String::len).sum::<usize>();
-        left_out += draft.files.iter().skip(MOST_FILES).map(String::len).sum::<usize>();
+        let facts = list(&draft.facts, MAX_FACTS, FACT);
+        let files_read = list(&draft.files, MAX_FILES, (MAX_PATH_LEN, 0));
+        left_out += draft.facts.iter().skip(MAX_FACTS).map(String::len).sum::<usize>();
+        left_out += draft.files.iter().skip(MAX_FILES).map(String::len).sum::<usize>();
         let title = draft.title.as_deref().map(|title| clean(title, TEXT)).filter(|title| !title.is_empty());
         let title = title.as_deref().unwrap_or_else(|| first_sentence(&narrative));
         let observation = Observation {
             kind: draft.kind,
-            title: one_line(title, LONGEST_TITLE),
+            title: one_line(title, MAX_TITLE_LEN),
             subtitle: String::new(),
             facts,
             concepts: Vec::new(),
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(title("\n  One line\nand another"), "One line");
         assert_eq!(title("なぜ？それは"), "なぜ？");
         let long = title(&"word ".repeat(40));
-        assert!(long.chars().count() <= LONGEST_TITLE && long.ends_with('…'), "{long}");
+        assert!(long.chars().count() <= MAX_TITLE_LEN && long.ends_with('…'), "{long}");
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(SavedText::new(&typed).unwrap().left_out(), 60_000 - (48 << 10));
         typed = draft("short");
         assert_eq!(SavedText::new(&typed).unwrap().left_out(), 0);
-        typed.facts = vec!["fact".to_owned(); MOST_FACTS + 2];
+        typed.facts = vec!["fact".to_owned(); MAX_FACTS + 2];
         assert_eq!(SavedText::new(&typed).unwrap().left_out(), 8);
     }
 

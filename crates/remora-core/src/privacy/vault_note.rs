@@ -2,19 +2,19 @@
 
 use super::clean_text;
 use crate::intake::public_text;
-use crate::privacy::LONGEST_TITLE;
+use crate::privacy::MAX_TITLE_LEN;
 use crate::text::{Excerpt, one_line, prefix};
 use crate::vault;
 
 /// Bytes read of a note. Far more than is kept, so that the cut cannot split a secret in the part that is kept.
-pub const MOST_READ: usize = 256 << 10;
+pub const MAX_READ: usize = 256 << 10;
 /// Bytes kept of its text.
-const MOST_KEPT: usize = 64 << 10;
+const MAX_KEPT: usize = 64 << 10;
 /// Bytes dropped at the end of a note that was not read to its end: a secret cut there is no longer recognised.
 const UNSURE: usize = 4 << 10;
 /// Approximate length of the excerpt that is injected, in characters.
 const EXCERPT: usize = 500;
-const LONGEST_PATH: usize = 1024;
+const MAX_PATH_LEN: usize = 1024;
 
 /// A note that may be stored: without private parts and secrets, and bounded. Only [`VaultNote::new`] creates one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,22 +27,22 @@ pub struct VaultNote {
 }
 
 impl VaultNote {
-    /// `content` is the file, or its first [`MOST_READ`] bytes.
+    /// `content` is the file, or its first [`MAX_READ`] bytes.
     pub fn new(path: &str, content: &str) -> Self {
-        let is_cut = content.len() >= MOST_READ;
+        let is_cut = content.len() >= MAX_READ;
         // Control characters could paint a terminal, or hide a secret from the rules.
         let is_shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-        let content: String = public_text(prefix(content, MOST_READ)).chars().filter(is_shown).collect();
+        let content: String = public_text(prefix(content, MAX_READ)).chars().filter(is_shown).collect();
         let mut clean = clean_text(&Excerpt::whole(&content));
         if is_cut {
             clean.truncate(clean.floor_char_boundary(clean.len().saturating_sub(UNSURE)));
         }
         let parsed = vault::parse(&clean);
-        let text = prefix(parsed.body, MOST_KEPT).trim().to_owned();
+        let text = prefix(parsed.body, MAX_KEPT).trim().to_owned();
         let path = Self::clean_path(path);
         let name = path.rsplit('/').next().unwrap_or(&path);
         let name = vault::without_extension(name);
-        let title = one_line(parsed.title.as_deref().unwrap_or(name), LONGEST_TITLE);
+        let title = one_line(parsed.title.as_deref().unwrap_or(name), MAX_TITLE_LEN);
         let excerpt = vault::excerpt(vault::without_heading(&text, &title), EXCERPT);
         Self { title, tags: parsed.tags, excerpt, text, path }
     }
@@ -50,7 +50,7 @@ impl VaultNote {
     /// Cleans a note's path, because a file name may also contain a secret.
     pub fn clean_path(path: &str) -> String {
         let shown: String = path.chars().filter(|c| !c.is_control()).collect();
-        prefix(&clean_text(&Excerpt::whole(&shown)), LONGEST_PATH).to_owned()
+        prefix(&clean_text(&Excerpt::whole(&shown)), MAX_PATH_LEN).to_owned()
     }
 
     /// Relative to the vault.
@@ -99,12 +99,12 @@ mod tests {
     fn a_huge_note_is_kept_in_part_and_no_secret_is_halved() {
         let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
         // Private text fills most of it, so that the cut comes early in the kept part.
-        let beginning = format!("Begin. <private>{}</private> ", "x".repeat(MOST_READ - 45));
-        let half = prefix(&format!("{beginning}{secret}"), MOST_READ).to_owned();
+        let beginning = format!("Begin. <private>{}</private> ", "x".repeat(MAX_READ - 45));
+        let half = prefix(&format!("{beginning}{secret}"), MAX_READ).to_owned();
         assert!(half.ends_with("ghp_16C7e42F292c69"), "{}", crate::text::suffix(&half, 40));
         assert!(!VaultNote::new("a.md", &half).text().contains("16C7"));
         let huge = VaultNote::new("a.md", &"word ".repeat(1 << 20));
-        assert_eq!(huge.text().len(), MOST_KEPT);
+        assert_eq!(huge.text().len(), MAX_KEPT);
         assert!(huge.excerpt().chars().count() <= EXCERPT);
     }
 

@@ -7,13 +7,13 @@ use super::emphasis::markdown_events;
 use super::role::role;
 
 /// Length limit for code, in characters. Longer code is a listing, which says little out of context.
-const LONGEST_CODE: usize = 160;
-const MOST_LINES: usize = 2;
+const MAX_CODE_LEN: usize = 160;
+const MAX_LINES: usize = 2;
 /// Longer tables are data and are skipped.
-const MOST_ROWS: usize = 16;
-const LONGEST_ROW: usize = 240;
+const MAX_ROWS: usize = 16;
+const MAX_ROW_LEN: usize = 240;
 /// A list is joined to its introductory sentence if both together are no longer than this.
-const LONGEST_JOINED: usize = 300;
+const MAX_JOINED_LEN: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Block {
@@ -46,7 +46,7 @@ pub(super) fn blocks(markdown: &str) -> Vec<Block> {
 #[derive(Debug, Default)]
 struct Reader {
     blocks: Vec<Block>,
-    line: Line,
+    line: MarkdownLine,
     /// Nesting depth of lists. Blocks are items only inside a list.
     lists: usize,
     in_heading: bool,
@@ -56,7 +56,7 @@ struct Reader {
 
 /// Text that has not become a block yet.
 #[derive(Debug, Default)]
-struct Line {
+struct MarkdownLine {
     text: String,
     strong: usize,
     /// Whether there is text that is not bold.
@@ -176,7 +176,7 @@ impl Reader {
         let lines: Vec<&str> =
             code.lines().map(str::trim_end).filter(|line| is_statement(line.trim_start())).collect();
         let code = lines.iter().map(|line| code_span(line)).collect::<Vec<_>>().join("; ");
-        if lines.is_empty() || lines.len() > MOST_LINES || code.chars().count() > LONGEST_CODE {
+        if lines.is_empty() || lines.len() > MAX_LINES || code.chars().count() > MAX_CODE_LEN {
             return;
         }
         if let Some(Block::Intro(text)) = self.blocks.last_mut() {
@@ -191,7 +191,7 @@ fn is_statement(line: &str) -> bool {
     !line.is_empty() && !line.starts_with("# ") && !line.starts_with("//")
 }
 
-impl Line {
+impl MarkdownLine {
     /// Appends text, with one space for each run of them.
     fn push(&mut self, text: &str) {
         self.has_plain |= self.strong == 0 && !text.trim().trim_matches(':').is_empty();
@@ -224,7 +224,7 @@ impl Table {
         let mut rows = self.rows.into_iter();
         let head = rows.next().unwrap_or_default();
         let rows: Vec<Vec<String>> = rows.collect();
-        if rows.len() > MOST_ROWS {
+        if rows.len() > MAX_ROWS {
             return Vec::new();
         }
         let is_numbered = rows.iter().all(|row| row.first().is_some_and(|cell| cell.parse::<u32>().is_ok()));
@@ -244,7 +244,7 @@ impl Table {
                 }
             }
         };
-        rows.iter().filter_map(said).filter(|row| row.chars().count() <= LONGEST_ROW).collect()
+        rows.iter().filter_map(said).filter(|row| row.chars().count() <= MAX_ROW_LEN).collect()
     }
 }
 
@@ -266,7 +266,7 @@ fn joined(blocks: Vec<Block>) -> Vec<Block> {
         let are_short = texts.iter().all(|text| !text.contains(". "));
         // "Here's what was fixed:" adds nothing to its list.
         let is_idle = role(&intro).is_idle();
-        if !texts.is_empty() && are_short && !is_idle && length <= LONGEST_JOINED {
+        if !texts.is_empty() && are_short && !is_idle && length <= MAX_JOINED_LEN {
             let ended: Vec<&str> = texts.iter().map(|text| text.trim_end_matches(['.', ',', ';'])).collect();
             out.push(Block::Paragraph(format!("{intro} {}.", ended.join("; "))));
         } else {

@@ -64,9 +64,9 @@ pub(super) fn role(sentence: &str) -> Role {
     let ends = |mark: &[char]| sentence.trim_end_matches(['*', '`', '"', ')']).ends_with(mark);
     if normal.has(words::OFFER) || normal.starts(words::IMAGINED) || ends(&['?', '？']) {
         Role::Offer
-    } else if normal.starts(words::COURTESY) && normal.count() <= 6 {
+    } else if normal.starts(words::POLITE_PHRASES) && normal.count() <= 6 {
         Role::Courtesy
-    } else if ends(&[':', '：']) && normal.starts(words::HERE) {
+    } else if ends(&[':', '：']) && normal.starts(words::LIST_INTROS) {
         Role::Lead
     } else if normal.starts(words::INTENT) {
         Role::Intent

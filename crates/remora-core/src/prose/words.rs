@@ -10,7 +10,7 @@ pub(super) const OFFER: &[&str] = &[
 ];
 
 #[rustfmt::skip]
-pub(super) const COURTESY: &[&str] = &[
+pub(super) const POLITE_PHRASES: &[&str] = &[
     "done", "great", "good", "sure", "perfect", "all set", "absolutely", "you're right", "right", "yes",
     "no problem", "okay", "ok", "got it", "thanks", "thank you", "sorry", "found it", "here's", "here is",
     "here are", "here you go", "makes sense", "understood", "exactly", "of course", "fertig", "erledigt", "gern",
@@ -26,7 +26,7 @@ pub(super) const IMAGINED: &[&str] = &[
 ];
 
 /// Beginnings of sentences that only introduce a list.
-pub(super) const HERE: &[&str] =
+pub(super) const LIST_INTROS: &[&str] =
     &["here's", "here is", "here are", "hier ist", "hier sind", "voici", "aquí está", "estos son"];
 
 /// Phrases for an agent's next step. The findings come later.

@@ -11,10 +11,10 @@ use super::{Embedder, IdleExit, OverBudget, Provider, Secret, Service, Sync};
 use crate::host::Host;
 use crate::time::HOOK_LIMIT_MS;
 
-const MOST_TOKENS: u64 = 1_000_000_000_000;
-const MOST_DAYS: u32 = 36_500;
+const MAX_TOKENS: u64 = 1_000_000_000_000;
+const MAX_DAYS: u32 = 36_500;
 /// A week in minutes.
-const MOST_UNDO: u32 = 7 * 24 * 60;
+const MAX_UNDO: u32 = 7 * 24 * 60;
 
 /// The default of `capture.skip_tools`: search, to-do and plan tools, and Remora's own.
 const SKIPPED_TOOLS: [&str; 16] = [
@@ -64,9 +64,9 @@ settings! {
 
     /// Spending limits; 0 means no limit.
     budget: Budget {
-        daily_tokens: u64 = 500_000, whole(0, MOST_TOKENS),
+        daily_tokens: u64 = 500_000, whole(0, MAX_TOKENS),
             "limit for tokens a day, input and output; 0 means no limit";
-        session_tokens: u64 = 0, whole(0, MOST_TOKENS),
+        session_tokens: u64 = 0, whole(0, MAX_TOKENS),
             "limit for tokens of one session; 0 means no limit";
         daily_usd: f64 = 0.0, dollars,
             "limit for US dollars a day; 0 means no limit";
@@ -189,7 +189,7 @@ settings! {
             "model of an embedder over the network; empty means `text-embedding-3-small`, `voyage-4-lite` or `nomic-embed-text`";
         embedder_api_key: Secret = Secret::default(), key,
             "API key for `openai-compatible` or `voyage`; your own server may need none";
-        max_age_days: u32 = 0, whole(0, MOST_DAYS),
+        max_age_days: u32 = 0, whole(0, MAX_DAYS),
             "age limit in days for search results if the query names no date; 0 means any age";
         index_turns: bool = true, boolean,
             "whether turns (a prompt with the agent's closing message) are embedded and found by search, beside the observations made of them";
@@ -199,9 +199,9 @@ settings! {
 
     /// Limits for data that would otherwise grow without end.
     retention: Retention {
-        usage_days: u32 = 365, whole(1, MOST_DAYS),
+        usage_days: u32 = 365, whole(1, MAX_DAYS),
             "days for which model usage with its cost, and the log of injections, are kept";
-        failed_days: u32 = 90, whole(1, MOST_DAYS),
+        failed_days: u32 = 90, whole(1, MAX_DAYS),
             "days for which failed events are kept for `remora queue retry`, and observed events for a model that cannot be asked";
         log_mb: u32 = 5, whole(1, 100),
             "size limit of the log in megabytes, its older file included";
@@ -209,7 +209,7 @@ settings! {
 
     /// What happens to memory that the user deletes.
     forget: Forget {
-        undo_minutes: u32 = 10, whole(0, MOST_UNDO),
+        undo_minutes: u32 = 10, whole(0, MAX_UNDO),
             "minutes for which `remora forget undo` restores what was forgotten; 0 deletes at once";
     }
 

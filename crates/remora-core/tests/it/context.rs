@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use remora_core::context::{
-    FileSince, Known, LaidDown, Material, More, PastSummary, render, safe_tokens, tokens,
+    FileSince, More, PastSummary, SessionContext, TimelineItem, UserStatement, render, safe_tokens, tokens,
 };
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Feedback;
@@ -19,8 +19,8 @@ fn days_ago(days: u32) -> Time {
     NOW.before(Duration::from_hours(24) * days)
 }
 
-fn known(id: i64, kind: ObservationType, days: u32, file: &str) -> Known {
-    Known {
+fn known(id: i64, kind: ObservationType, days: u32, file: &str) -> TimelineItem {
+    TimelineItem {
         id,
         at: days_ago(days),
         kind,
@@ -33,8 +33,12 @@ fn known(id: i64, kind: ObservationType, days: u32, file: &str) -> Known {
     }
 }
 
-fn laid_down(number: i64, text: &str) -> LaidDown {
-    LaidDown { id: RecordId { kind: RecordKind::Fact, number }, key: String::new(), text: text.to_owned() }
+fn laid_down(number: i64, text: &str) -> UserStatement {
+    UserStatement {
+        id: RecordId { kind: RecordKind::Fact, number },
+        key: String::new(),
+        text: text.to_owned(),
+    }
 }
 
 fn session(days: u32, what: &str) -> PastSummary {
@@ -49,12 +53,12 @@ fn session(days: u32, what: &str) -> PastSummary {
     }
 }
 
-fn many(observations: i64) -> Material {
+fn many(observations: i64) -> SessionContext {
     let kinds = [ObservationType::Change, ObservationType::Discovery, ObservationType::Feature];
-    Material {
+    SessionContext {
         notices: Vec::new(),
         project: "shop".to_owned(),
-        laid_down: (0..20).map(|n| laid_down(n, &format!("always do the thing number {n}"))).collect(),
+        user_statements: (0..20).map(|n| laid_down(n, &format!("always do the thing number {n}"))).collect(),
         substance: (0..observations)
             .map(|id| (id, vec![format!("It was {id} because of a cast.")]))
             .collect(),
@@ -76,7 +80,7 @@ fn many(observations: i64) -> Material {
 
 #[test]
 fn the_context_stays_within_its_budget() {
-    assert_eq!(render(&Material::default(), COMMANDS, 2_000, NOW), None, "nothing is known");
+    assert_eq!(render(&SessionContext::default(), COMMANDS, 2_000, NOW), None, "nothing is known");
     for observations in [1, 50, 600] {
         for budget in [0, 1, 60, 100, 300, 2_000, 10_000] {
             let Some(injected) = render(&many(observations), COMMANDS, budget, NOW) else {
@@ -116,7 +120,7 @@ fn hostile_records_stay_inside_their_lines() {
     let mut material = many(1);
     material.project = evil.clone();
     material.facts = vec![laid_down(2, &evil)];
-    material.laid_down = vec![laid_down(1, &evil)];
+    material.user_statements = vec![laid_down(1, &evil)];
     material.substance.insert(0, vec![evil.clone()]);
     material.observations[0].title = evil.clone();
     material.observations[0].file = Some(evil.clone());
@@ -145,7 +149,7 @@ fn it_reads_like_this() {
 
 #[test]
 fn used_and_pinned_observations_are_kept_and_wrong_ones_dropped_if_not_all_fit() {
-    let ids = |change: &dyn Fn(&mut Material)| {
+    let ids = |change: &dyn Fn(&mut SessionContext)| {
         let mut material = many(300);
         material.facts.clear();
         material.summaries.clear();
@@ -175,21 +179,21 @@ fn used_and_pinned_observations_are_kept_and_wrong_ones_dropped_if_not_all_fit()
 fn the_users_own_words_stand_apart_and_are_not_repeated() {
     let saved = RecordId { kind: RecordKind::Observation, number: 1 };
     let mut material = many(3);
-    material.laid_down = vec![
-        LaidDown { id: saved, key: String::new(), text: "Deploys happen on Tuesdays only.".to_owned() },
+    material.user_statements = vec![
+        UserStatement { id: saved, key: String::new(), text: "Deploys happen on Tuesdays only.".to_owned() },
         laid_down(7, "Always sign the tags."),
     ];
     let context = render(&material, COMMANDS, 2_000, NOW).unwrap();
     let (own, reference) = context.text.split_once("</remora-context>").unwrap();
     assert!(own.contains("- Deploys happen on Tuesdays only.\n- Always sign the tags."), "{own}");
     assert!(!own.contains("follow nothing") && reference.contains("follow nothing"), "{}", context.text);
-    assert_eq!(context.laid_down, [saved, material.laid_down[1].id]);
+    assert_eq!(context.user_statements, [saved, material.user_statements[1].id]);
     assert!(!context.observations.contains(&1) && !reference.contains("#1 "), "{reference}");
     // Own words that do not fit are listed like any other observation.
-    material.laid_down[0].text = "word ".repeat(2_000);
+    material.user_statements[0].text = "word ".repeat(2_000);
     let budget = tokens(&context.text) / 2;
     let context = render(&material, COMMANDS, budget, NOW).unwrap();
-    assert!(!context.laid_down.contains(&saved) || !context.observations.contains(&1));
+    assert!(!context.user_statements.contains(&saved) || !context.observations.contains(&1));
 }
 
 #[test]

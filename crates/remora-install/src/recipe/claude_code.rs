@@ -9,7 +9,7 @@ use super::{
     Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, event, groups,
     server_arguments,
 };
-use crate::Surroundings;
+use crate::InstallEnv;
 use crate::entry::{Entry, Format, What};
 
 pub(super) const RECIPE: Recipe = Recipe {
@@ -38,12 +38,12 @@ const EVENTS: &[Event] = &[
 
 const FOLDER: &str = "CLAUDE_CONFIG_DIR";
 
-fn folder(around: &Surroundings) -> PathBuf {
+fn folder(around: &InstallEnv) -> PathBuf {
     around.folder(FOLDER).unwrap_or_else(|| around.home.join(".claude"))
 }
 
 /// The state file, which also contains the user's servers.
-fn state(around: &Surroundings) -> PathBuf {
+fn state(around: &InstallEnv) -> PathBuf {
     around.folder(FOLDER).unwrap_or_else(|| around.home.clone()).join(".claude.json")
 }
 

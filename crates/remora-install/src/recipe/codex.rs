@@ -9,7 +9,7 @@ use super::{
     Ask, Content, Event, Leftover, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted,
     command_line, event, groups, server_arguments,
 };
-use crate::Surroundings;
+use crate::InstallEnv;
 use crate::entry::{Entry, Format, What};
 use crate::file::Found;
 use crate::json;
@@ -44,7 +44,7 @@ const EVENTS: &[Event] = &[
     event("SessionEnd", 3),
 ];
 
-fn folder(around: &Surroundings) -> PathBuf {
+fn folder(around: &InstallEnv) -> PathBuf {
     around.folder("CODEX_HOME").unwrap_or_else(|| around.home.join(".codex"))
 }
 
@@ -79,7 +79,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
 }
 
 /// Rules that let read-only commands run without approval.
-fn rules(around: &Surroundings) -> String {
+fn rules(around: &InstallEnv) -> String {
     // Codex compares words and not a line, so nothing is quoted.
     let is_on_path = around.command == SERVER;
     let command = if is_on_path { SERVER.into() } else { around.program.to_string_lossy() };

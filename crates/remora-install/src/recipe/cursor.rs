@@ -7,7 +7,7 @@ use remora_core::host::Host;
 use serde_json::json;
 
 use super::{Ask, Content, Recipe, SERVER, Wanted, command_line, server_arguments};
-use crate::Surroundings;
+use crate::InstallEnv;
 use crate::entry::{Entry, Format, What};
 
 pub(super) const RECIPE: Recipe = Recipe {
@@ -29,7 +29,7 @@ const EVENTS: &[&str] =
 /// In seconds.
 const TIMEOUT: u32 = 5;
 
-fn folder(around: &Surroundings) -> PathBuf {
+fn folder(around: &InstallEnv) -> PathBuf {
     around.home.join(".cursor")
 }
 

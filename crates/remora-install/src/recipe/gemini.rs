@@ -9,7 +9,7 @@ use super::{
     Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, command_line,
     event, groups, server_arguments,
 };
-use crate::Surroundings;
+use crate::InstallEnv;
 use crate::entry::{Entry, Format, What};
 
 pub(super) const RECIPE: Recipe = Recipe {
@@ -33,7 +33,7 @@ const EVENTS: &[Event] = &[
     event("SessionEnd", 5000),
 ];
 
-fn folder(around: &Surroundings) -> PathBuf {
+fn folder(around: &InstallEnv) -> PathBuf {
     around.home.join(".gemini")
 }
 
@@ -57,7 +57,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
 }
 
 /// A policy that lets the agent read memory without approval.
-fn policy(around: &Surroundings) -> String {
+fn policy(around: &InstallEnv) -> String {
     let list = |items: Vec<String>| Value::from(items).to_string();
     let tools = list(READING_TOOLS.iter().map(ToString::to_string).collect());
     let commands = list(READING_COMMANDS.iter().map(|name| format!("{} {name}", around.command)).collect());

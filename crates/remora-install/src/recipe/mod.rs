@@ -17,7 +17,7 @@ use remora_core::host::Host;
 use remora_sys::process::{find_program, quoted};
 use serde_json::{Value, json};
 
-use crate::Surroundings;
+use crate::InstallEnv;
 use crate::entry::{self, Entry, Format, What};
 
 /// How Remora is installed in one host.
@@ -29,7 +29,7 @@ pub struct Recipe {
     /// Names of its programs.
     programs: &'static [&'static str],
     /// The directory of its configuration.
-    folder: fn(&Surroundings) -> PathBuf,
+    folder: fn(&InstallEnv) -> PathBuf,
     files: fn(&Ask) -> Vec<Wanted>,
     /// Whether it ignores a JSON file with comments or a trailing comma.
     pub(crate) strict: bool,
@@ -60,7 +60,7 @@ pub fn recipe(host: Host) -> Option<&'static Recipe> {
 
 /// Input of a recipe.
 pub(crate) struct Ask<'a> {
-    pub(crate) around: &'a Surroundings<'a>,
+    pub(crate) around: &'a InstallEnv<'a>,
     /// The project, if Remora is installed only there.
     pub(crate) project: Option<&'a Path>,
     /// Whether the agent may read memory without approval.
@@ -95,13 +95,13 @@ pub(crate) enum Content {
 
 impl Recipe {
     /// Whether the host is on this machine: its program or its configuration exists.
-    pub fn is_here(&self, around: &Surroundings) -> bool {
+    pub fn is_here(&self, around: &InstallEnv) -> bool {
         let path = (around.variable)("PATH").unwrap_or_default();
         (self.folder)(around).is_dir() || self.programs.iter().any(|name| find_program(&path, name).is_some())
     }
 
     /// The directory of the host's configuration.
-    pub(crate) fn folder_of(&self, around: &Surroundings) -> PathBuf {
+    pub(crate) fn folder_of(&self, around: &InstallEnv) -> PathBuf {
         (self.folder)(around)
     }
 
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn each_recipe_lists_its_events_matcher_and_timeout() {
-        let around = Surroundings {
+        let around = InstallEnv {
             home: "/home/me".into(),
             data_dir: "/home/me/.remora".into(),
             program: "/home/me/my bin/remora".into(),
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn every_command_of_a_host_names_another_data_directory() {
-        let around = Surroundings {
+        let around = InstallEnv {
             home: "/home/me".into(),
             data_dir: "/data/my memory".into(),
             program: "/bin/remora".into(),

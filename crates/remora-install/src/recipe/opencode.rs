@@ -6,7 +6,7 @@ use remora_core::host::Host;
 use serde_json::{Value, json};
 
 use super::{Ask, Content, Recipe, SERVER, Wanted, server_arguments};
-use crate::Surroundings;
+use crate::InstallEnv;
 use crate::entry::{Entry, Format, What};
 
 pub(super) const RECIPE: Recipe = Recipe {
@@ -23,7 +23,7 @@ pub(super) const RECIPE: Recipe = Recipe {
 
 const PLUGIN: &str = include_str!("opencode.js");
 
-fn folder(around: &Surroundings) -> PathBuf {
+fn folder(around: &InstallEnv) -> PathBuf {
     let configuration = around.folder("XDG_CONFIG_HOME").unwrap_or_else(|| around.home.join(".config"));
     configuration.join("opencode")
 }

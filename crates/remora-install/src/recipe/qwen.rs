@@ -9,7 +9,7 @@ use super::{
     Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, command_line,
     event, groups, server_arguments,
 };
-use crate::Surroundings;
+use crate::InstallEnv;
 use crate::entry::{Entry, Format, What};
 
 pub(super) const RECIPE: Recipe = Recipe {
@@ -35,7 +35,7 @@ const EVENTS: &[Event] = &[
     event("SessionEnd", 5),
 ];
 
-fn folder(around: &Surroundings) -> PathBuf {
+fn folder(around: &InstallEnv) -> PathBuf {
     around.home.join(".qwen")
 }
 

@@ -6,7 +6,7 @@ use remora_core::host::Host;
 use serde_json::json;
 
 use super::{Ask, Content, Recipe, SERVER, Wanted, command_line, server_arguments};
-use crate::Surroundings;
+use crate::InstallEnv;
 use crate::entry::{Entry, Format, What};
 
 pub(super) const RECIPE: Recipe = Recipe {
@@ -24,7 +24,7 @@ pub(super) const RECIPE: Recipe = Recipe {
 const EVENTS: &[&str] =
     &["pre_user_prompt", "post_write_code", "post_run_command", "post_mcp_tool_use", "post_cascade_response"];
 
-fn folder(around: &Surroundings) -> PathBuf {
+fn folder(around: &InstallEnv) -> PathBuf {
     around.home.join(".codeium/windsurf")
 }
 

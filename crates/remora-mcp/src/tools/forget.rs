@@ -21,12 +21,12 @@ pub(super) const NAME: &str = "forget";
 
 const EXAMPLE: &str = r#"{"ids": ["123"]} or {"topic": "blue harbour"}, then the same with "confirm": true"#;
 
-const MOST_FOR_TITLE: u64 = 32;
+const MAX_TITLE_TOKENS: u64 = 32;
 /// Larger requests are refused: a single call that deletes more than this is probably a mistake.
-const MOST_RECORDS: usize = 20;
+const MAX_RECORDS: usize = 20;
 
 pub(super) fn definition() -> Tool {
-    deleting::<Arguments>(
+    deleting::<ForgetArguments>(
         NAME,
         "Forget",
         "Delete from memory, only when the user asks for it: records by id, or what is about a topic. Without `confirm` it \
@@ -36,7 +36,7 @@ pub(super) fn definition() -> Tool {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct ForgetArguments {
     #[serde(default)]
     ids: List<Id>,
     #[serde(default)]
@@ -52,7 +52,8 @@ pub(super) async fn call<M: Memory>(
     asker: &Asker<M>,
     arguments: Map<String, Value>,
 ) -> Result<Answer, Failure> {
-    let Arguments { ids: List(ids), topic, confirm: Flag(confirm), project } = read(arguments, EXAMPLE)?;
+    let ForgetArguments { ids: List(ids), topic, confirm: Flag(confirm), project } =
+        read(arguments, EXAMPLE)?;
     let ids: Vec<String> = ids.into_iter().map(|Id(id)| id).filter(|id| !id.is_empty()).collect();
     let reach = asker.reach().await?;
     let is_limited = reach.is_limited();
@@ -65,7 +66,7 @@ pub(super) async fn call<M: Memory>(
         }
         (true, Some(topic)) => ForgetRequest::Matching(Matching {
             topic: Some(topic),
-            ..Matching::new(asker.whose(given(project).as_deref()).await?)
+            ..Matching::new(asker.scope_of(given(project).as_deref()).await?)
         }),
         _ => return Err(Failure::new("pass either `ids` or `topic`", format!("such as {EXAMPLE}"))),
     };
@@ -77,9 +78,8 @@ pub(super) async fn call<M: Memory>(
     }
     let asked = plan.clone();
     asker.memory.read(move |store| check_author(store, &asked)).await?;
-    if plan.records.len() > MOST_RECORDS {
-        let message =
-            format!("that would take {} records; at most {MOST_RECORDS} a call", plan.records.len());
+    if plan.records.len() > MAX_RECORDS {
+        let message = format!("that would take {} records; at most {MAX_RECORDS} a call", plan.records.len());
         let hint = "pass ids or a longer topic, or ask the user to run `remora forget`";
         return Err(Failure::new(message, hint));
     }
@@ -111,7 +111,7 @@ fn divided(store: &Store, reach: &Reach, ids: Vec<String>) -> Result<(Vec<String
 
 fn shown(plan: &Plan) -> Answer {
     let titles: Vec<String> =
-        plan.records.iter().map(|record| safe_tokens(&record.title, MOST_FOR_TITLE)).collect();
+        plan.records.iter().map(|record| safe_tokens(&record.title, MAX_TITLE_TOKENS)).collect();
     let body: Vec<String> = plan
         .records
         .iter()

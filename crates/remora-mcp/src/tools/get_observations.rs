@@ -19,7 +19,7 @@ pub(super) const NAME: &str = "get_observations";
 const EXAMPLE: &str = r#"{"ids": ["123", "s12"]}"#;
 
 pub(super) fn definition() -> Tool {
-    reading::<Arguments>(
+    reading::<ObservationsArguments>(
         NAME,
         "Read records",
         "Whole records by their ids, several in one call: the reasoning, facts and files behind a line of search or \
@@ -29,28 +29,28 @@ pub(super) fn definition() -> Tool {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct ObservationsArguments {
     /// At most 50
     #[serde(alias = "id")]
     ids: List<Id>,
 }
 
-const MOST_IDS: usize = 50;
+const MAX_IDS: usize = 50;
 /// Token limit of one answer. Hosts cut or refuse longer ones.
-const MOST_TOKENS: u64 = 10_000;
+const MAX_TOKENS: u64 = 10_000;
 
 pub(super) async fn call<M: Memory>(
     asker: &Asker<M>,
     arguments: Map<String, Value>,
 ) -> Result<Answer, Failure> {
-    let Arguments { ids: List(ids) } = read(arguments, EXAMPLE)?;
+    let ObservationsArguments { ids: List(ids) } = read(arguments, EXAMPLE)?;
     let ids: Vec<String> = ids.into_iter().map(|Id(id)| id).filter(|id| !id.is_empty()).collect();
     if ids.is_empty() {
         return Err(Failure::new("`ids` is empty", format!("such as {EXAMPLE}")));
     }
-    if ids.len() > MOST_IDS {
+    if ids.len() > MAX_IDS {
         let message = format!("{} ids are too many", ids.len());
-        return Err(Failure::new(message, format!("ask for at most {MOST_IDS}, the ones that matter most")));
+        return Err(Failure::new(message, format!("ask for at most {MAX_IDS}, the ones that matter most")));
     }
     let asked = ids.clone();
     let reach = asker.reach().await?;
@@ -71,10 +71,10 @@ fn answer(found: Vec<Shown>, unknown: &[String], why_unknown: &str) -> Answer {
     for record in found {
         let more = record.cost();
         if shown.is_empty() {
-            let record = record.shortened(MOST_TOKENS);
+            let record = record.shortened(MAX_TOKENS);
             cost += record.cost();
             shown.push(record);
-        } else if cost + more <= MOST_TOKENS {
+        } else if cost + more <= MAX_TOKENS {
             cost += more;
             shown.push(record);
         } else {

@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "get_project_context";
 const EXAMPLE: &str = r#"{"tokens": 2000}"#;
 
 pub(super) fn definition() -> Tool {
-    reading::<Arguments>(
+    reading::<ContextArguments>(
         NAME,
         "Context of a project",
         "The overview a session gets at its start: the user's rules, where things stand, what is most worth knowing. \
@@ -28,7 +28,7 @@ pub(super) fn definition() -> Tool {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Arguments {
+struct ContextArguments {
     /// Limit; default 2000
     tokens: Option<One<u32>>,
     /// As in search
@@ -44,8 +44,8 @@ pub(super) async fn call<M: Memory>(
     asker: &Asker<M>,
     arguments: Map<String, Value>,
 ) -> Result<Answer, Failure> {
-    let arguments: Arguments = read(arguments, EXAMPLE)?;
-    let whose = asker.whose(given(arguments.project).as_deref()).await?;
+    let arguments: ContextArguments = read(arguments, EXAMPLE)?;
+    let selector = asker.scope_of(given(arguments.project).as_deref()).await?;
     let settings = asker.memory.settings();
     let limit = match arguments.tokens {
         Some(One(tokens)) => u64::from(tokens).clamp(TOKENS.0, TOKENS.1),
@@ -54,7 +54,7 @@ pub(super) async fn call<M: Memory>(
     };
     let preview = asker.memory.read(move |store| {
         let reader = Reader { limit, more: More::Tools };
-        start::preview(store, &whose, &settings, reader, Time::now())
+        start::preview(store, &selector, &settings, reader, Time::now())
     });
     match preview.await.map(|preview| preview.injection) {
         // The text is already framed, and marks the user's own statements separately.

@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "get_session_summary";
 const EXAMPLE: &str = r#"{"session": "s12"}, or {} for the latest"#;
 
 pub(super) fn definition() -> Tool {
-    reading::<Arguments>(
+    reading::<SummaryArguments>(
         NAME,
         "Summary of a session",
         "What a session was for, what it did, learned and left open, with an index of its observations. Use it to go \
@@ -28,7 +28,7 @@ pub(super) fn definition() -> Tool {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Arguments {
+struct SummaryArguments {
     /// Id of a session, or of a record in it; default: latest
     #[serde(alias = "session_id", alias = "id")]
     session: Option<One<Id>>,
@@ -40,7 +40,7 @@ pub(super) async fn call<M: Memory>(
     asker: &Asker<M>,
     arguments: Map<String, Value>,
 ) -> Result<Answer, Failure> {
-    let arguments: Arguments = read(arguments, EXAMPLE)?;
+    let arguments: SummaryArguments = read(arguments, EXAMPLE)?;
     let session = arguments.session.map(|One(Id(id))| id);
     let which = match session.filter(|id| !id.is_empty() && !id.eq_ignore_ascii_case("latest")) {
         Some(id) => {
@@ -53,7 +53,7 @@ pub(super) async fn call<M: Memory>(
             }
             WhichSummary::Of(id)
         }
-        None => WhichSummary::Latest(asker.whose(given(arguments.project).as_deref()).await?),
+        None => WhichSummary::Latest(asker.scope_of(given(arguments.project).as_deref()).await?),
     };
     match asker.memory.read(move |store| session_summary(store, &which)).await {
         Ok(Some(found)) => {

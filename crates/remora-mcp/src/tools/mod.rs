@@ -99,12 +99,12 @@ mod tests {
     use super::*;
 
     /// Token limit for all definitions: a host sends them with every request to its model.
-    const MOST: u64 = 1_500;
+    const MAX_TOKENS: u64 = 1_500;
 
     #[test]
     fn all_definitions_stay_within_the_token_limit() {
         let listed = json!(all()).to_string();
-        assert!(tokens(&listed) < MOST, "{} tokens: {listed}", tokens(&listed));
+        assert!(tokens(&listed) < MAX_TOKENS, "{} tokens: {listed}", tokens(&listed));
     }
 
     #[test]

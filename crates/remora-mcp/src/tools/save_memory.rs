@@ -21,7 +21,7 @@ pub(super) const NAME: &str = "save_memory";
 const EXAMPLE: &str = r#"{"text": "Deploys happen on Tuesdays only, because …", "type": "decision"}"#;
 
 pub(super) fn definition() -> Tool {
-    adding::<Arguments>(
+    adding::<SaveArguments>(
         NAME,
         "Save to memory",
         "Remember something for later sessions, found and injected at once. Save what the code does not say: a \
@@ -32,7 +32,7 @@ pub(super) fn definition() -> Tool {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct SaveArguments {
     text: One<String>,
     /// Default: the first sentence
     #[serde(default)]
@@ -55,9 +55,9 @@ pub(super) async fn call<M: Memory>(
     asker: &Asker<M>,
     arguments: Map<String, Value>,
 ) -> Result<Answer, Failure> {
-    let arguments: Arguments = read(arguments, EXAMPLE)?;
+    let arguments: SaveArguments = read(arguments, EXAMPLE)?;
     let request = SaveRequest {
-        whose: asker.whose(given(arguments.project).as_deref()).await?,
+        selector: asker.scope_of(given(arguments.project).as_deref()).await?,
         text: arguments.text.0,
         title: given(arguments.title),
         kind: arguments.r#type.map_or(ObservationType::Discovery, |One(kind)| kind),

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use remora_app::search::{LARGEST_LIMIT, LARGEST_OFFSET, SearchRequest};
-use remora_app::{AppError, Whose, records};
+use remora_app::search::{MAX_LIMIT, MAX_OFFSET, SearchRequest};
+use remora_app::{AppError, ProjectSelector, records};
 use remora_core::document::RecordId;
 use remora_core::memory::ObservationType;
 use remora_search::{Hit, Mode, Results};
@@ -23,7 +23,7 @@ const EXAMPLE: &str =
     r#"{"query": "why do totals differ", "type": ["bugfix"], "since": "2 weeks ago", "limit": 10}"#;
 
 pub(super) fn definition() -> Tool {
-    reading::<Arguments>(
+    reading::<SearchArguments>(
         NAME,
         "Search memory",
         "Search what earlier sessions learned here: causes, decisions, traps, the user's preferences. Use it before \
@@ -34,7 +34,7 @@ pub(super) fn definition() -> Tool {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Arguments {
+struct SearchArguments {
     /// Words or a question; "phrases", AND, OR, NOT work. Without it: newest first
     query: Option<One<String>>,
     /// auto: words, and meaning where available
@@ -60,9 +60,9 @@ pub(super) async fn call<M: Memory>(
     asker: &Asker<M>,
     arguments: Map<String, Value>,
 ) -> Result<Answer, Failure> {
-    let arguments: Arguments = read(arguments, EXAMPLE)?;
+    let arguments: SearchArguments = read(arguments, EXAMPLE)?;
     let number = |number: Option<One<u32>>| number.map(|One(number)| number as usize);
-    let mut request = SearchRequest::new(asker.whose(given(arguments.project).as_deref()).await?);
+    let mut request = SearchRequest::new(asker.scope_of(given(arguments.project).as_deref()).await?);
     request.text = given(arguments.query).unwrap_or_default();
     request.mode = arguments.mode.map(|One(mode)| mode).unwrap_or_default();
     request.types = arguments.r#type.0;
@@ -70,11 +70,11 @@ pub(super) async fn call<M: Memory>(
     request.files = arguments.files.0;
     (request.from, request.until) = (given(arguments.since), given(arguments.until));
     if matches!(arguments.limit, Some(One(0))) {
-        let message = format!("`limit`: expected 1 to {LARGEST_LIMIT}, not 0");
+        let message = format!("`limit`: expected 1 to {MAX_LIMIT}, not 0");
         return Err(Failure::new(message, format!("such as {EXAMPLE}")));
     }
-    request.limit = number(arguments.limit).unwrap_or(DEFAULT_LIMIT).clamp(1, LARGEST_LIMIT);
-    request.offset = number(arguments.offset).unwrap_or(0).min(LARGEST_OFFSET);
+    request.limit = number(arguments.limit).unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
+    request.offset = number(arguments.offset).unwrap_or(0).min(MAX_OFFSET);
     index(asker, request).await
 }
 
@@ -89,7 +89,7 @@ pub(crate) async fn index<M: Memory>(asker: &Asker<M>, request: SearchRequest) -
     };
     let ids: Vec<RecordId> = found.hits.iter().map(|hit| hit.id).collect();
     let costs = asker.memory.read(move |store| records::costs(store, &ids)).await?;
-    let hits: Vec<Line> = found.hits.iter().map(|hit| line(hit, &costs, &request.whose)).collect();
+    let hits: Vec<Line> = found.hits.iter().map(|hit| line(hit, &costs, &request.selector)).collect();
     let end = request.offset + hits.len();
     let next = (end < found.total).then_some(end);
     let structured = json!({
@@ -113,7 +113,7 @@ pub(crate) async fn index<M: Memory>(asker: &Asker<M>, request: SearchRequest) -
     Ok(Answer::of_memory(&heading, &lines(&hits), structured))
 }
 
-fn line(hit: &Hit, costs: &BTreeMap<RecordId, u64>, whose: &Whose) -> Line {
+fn line(hit: &Hit, costs: &BTreeMap<RecordId, u64>, selector: &ProjectSelector) -> Line {
     let mut remarks = Vec::new();
     if let Some(by) = hit.superseded_by {
         remarks.push(format!("superseded by #{by}"));
@@ -124,7 +124,7 @@ fn line(hit: &Hit, costs: &BTreeMap<RecordId, u64>, whose: &Whose) -> Line {
     if hit.why.waiting {
         remarks.push("not observed yet".to_owned());
     }
-    let project = hit.project.clone().filter(|_| *whose == Whose::All);
+    let project = hit.project.clone().filter(|_| *selector == ProjectSelector::All);
     Line {
         id: hit.id.to_string(),
         kind: hit.observation_type.map_or(hit.kind.name(), ObservationType::name),
@@ -146,7 +146,7 @@ fn nothing(request: &SearchRequest, found: &Results, is_limited: bool) -> String
     if request.is_narrow() {
         next.push("fewer filters");
     }
-    if request.whose != Whose::All && !is_limited {
+    if request.selector != ProjectSelector::All && !is_limited {
         next.push("project `all`");
     }
     format!("Nothing found, searched by {}. Try {}.", found.plan.way(), next.join(", or "))

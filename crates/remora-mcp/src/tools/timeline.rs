@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use remora_app::records::record_id;
-use remora_app::timeline::{LARGEST_LENGTH, Timeline, TimelineQuery, around, best_of};
+use remora_app::timeline::{MAX_LEN, Timeline, TimelineQuery, around, best_of};
 use remora_app::{AppError, records};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::memory::ObservationType;
@@ -25,7 +25,7 @@ pub(super) const NAME: &str = "timeline";
 const EXAMPLE: &str = r#"{"anchor": "123", "before": 5, "after": 5}"#;
 
 pub(super) fn definition() -> Tool {
-    reading::<Arguments>(
+    reading::<TimelineArguments>(
         NAME,
         "Timeline of memory",
         "What was learned before and after a record, oldest first: how something came about, and what became of it. \
@@ -35,7 +35,7 @@ pub(super) fn definition() -> Tool {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Arguments {
+struct TimelineArguments {
     /// Id from search: 123, s12, t34
     #[serde(alias = "id")]
     anchor: Option<One<Id>>,
@@ -56,14 +56,13 @@ pub(super) async fn call<M: Memory>(
     asker: &Asker<M>,
     arguments: Map<String, Value>,
 ) -> Result<Answer, Failure> {
-    let arguments: Arguments = read(arguments, EXAMPLE)?;
-    let length =
-        |number: Option<One<u32>>| number.map_or(DEFAULT_LENGTH, |One(number)| number).min(LARGEST_LENGTH);
+    let arguments: TimelineArguments = read(arguments, EXAMPLE)?;
+    let length = |number: Option<One<u32>>| number.map_or(DEFAULT_LENGTH, |One(number)| number).min(MAX_LEN);
     let anchor = arguments.anchor.map(|One(Id(id))| id).filter(|id| !id.is_empty());
     let anchor = anchor.map(|id| record_id(&id).ok_or(AppError::UnknownRecord(id))).transpose()?;
     let named = given(arguments.project);
     let mut only = match named.as_deref() {
-        Some(name) => Some(asker.whose(Some(name)).await?),
+        Some(name) => Some(asker.scope_of(Some(name)).await?),
         None => None,
     };
     let mut here = None;
@@ -74,7 +73,7 @@ pub(super) async fn call<M: Memory>(
         // An id alone identifies the project.
         asker.check_reach(id.to_string()).await?;
     } else if only.is_none() && anchor.is_none() {
-        let own = Some(asker.whose(None).await?);
+        let own = Some(asker.scope_of(None).await?);
         // A query may be an id, too.
         let is_limited = asker.reach().await?.is_limited();
         (only, here) = if is_limited { (own, None) } else { (None, own) };

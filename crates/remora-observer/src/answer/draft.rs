@@ -7,8 +7,8 @@ use super::tag::Tag;
 use super::text::{Cleaned, Commas, Markup, clean, items, one_line};
 use super::{Gathered, Problem};
 
-const MOST_TITLE_WORDS: usize = 9;
-const MOST_ITEMS: usize = 50;
+const MAX_TITLE_WORDS: usize = 9;
+const MAX_ITEMS: usize = 50;
 /// Trust in a model's statements: less than in the user's own words, but enough to be shown at the session start.
 const MODEL_TRUST: f64 = 0.5;
 
@@ -126,7 +126,7 @@ impl Draft {
         if items.contains(&item) {
             return;
         }
-        if items.len() < MOST_ITEMS {
+        if items.len() < MAX_ITEMS {
             items.push(item);
         } else {
             found.note(Problem::LongList(list.name()));
@@ -148,7 +148,7 @@ impl Draft {
     /// Keeps the observation if it has a title or a narrative.
     pub(super) fn finish_observation(mut self, found: &mut Gathered) {
         let observation = &mut self.observation;
-        if observation.title.split(' ').count() > MOST_TITLE_WORDS {
+        if observation.title.split(' ').count() > MAX_TITLE_WORDS {
             found.note(Problem::LongTitle);
             observation.title = first_words(&observation.title);
         }
@@ -235,7 +235,7 @@ fn is_nothing(item: &str) -> bool {
 fn first_words(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let sentence = line.split_once(". ").map_or(line, |(sentence, _)| sentence);
-    let words: Vec<&str> = sentence.split_whitespace().take(MOST_TITLE_WORDS).collect();
+    let words: Vec<&str> = sentence.split_whitespace().take(MAX_TITLE_WORDS).collect();
     let title = clean(&words.join(" "), Markup::Plain, longest(Tag::Title)).text;
     title.trim_end_matches([',', ';', ':', '.', '-', '–', '—', '(', ' ']).to_owned()
 }
@@ -280,7 +280,7 @@ mod tests {
         for n in 0..60 {
             draft.add(Tag::Facts, &n.to_string(), Markup::Plain, &mut found);
         }
-        assert_eq!(draft.observation.facts.len(), MOST_ITEMS);
+        assert_eq!(draft.observation.facts.len(), MAX_ITEMS);
         assert_eq!(found.problems, [Problem::LongField("files_read"), Problem::LongList("facts")]);
     }
 }

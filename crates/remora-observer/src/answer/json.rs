@@ -13,7 +13,7 @@ const WINDOW: usize = 512 * 1024;
 /// Bytes passed to the JSON parser in total, because every brace could be the start of an answer.
 const BUDGET: usize = 32 * WINDOW;
 /// Nesting limit for wrappers such as `{"response": {"data": …}}`.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// Collects memory from all JSON values anywhere in the text.
 pub(super) fn find(text: &str) -> Option<Gathered> {
@@ -43,7 +43,7 @@ pub(super) fn find(text: &str) -> Option<Gathered> {
 
 fn take(value: &Value, depth: usize, found: &mut Gathered) {
     match value {
-        Value::Array(values) if depth < DEEPEST => {
+        Value::Array(values) if depth < MAX_DEPTH => {
             for value in values {
                 take(value, depth + 1, found);
             }
@@ -96,7 +96,7 @@ fn take_object(map: &Map<String, Value>, depth: usize, found: &mut Gathered) {
         take_observation(map, found);
     } else if summary_fields > 1 {
         take_summary(map, found);
-    } else if depth < DEEPEST {
+    } else if depth < MAX_DEPTH {
         for value in map.values() {
             take(value, depth + 1, found);
         }

@@ -16,9 +16,9 @@ use std::fmt;
 use remora_core::fact::LearnedFact;
 use remora_core::memory::{Observation, Summary};
 
-const MOST_OBSERVATIONS: usize = 50;
-const MOST_STATEMENTS: usize = 10;
-const MOST_PROBLEMS: usize = 30;
+const MAX_OBSERVATIONS: usize = 50;
+const MAX_STATEMENTS: usize = 10;
+const MAX_PROBLEMS: usize = 30;
 /// Characters kept of an unreadable answer.
 const BEGINNING: usize = 500;
 
@@ -124,13 +124,13 @@ struct Gathered {
 impl Gathered {
     /// Notes each problem once, up to a limit: ten thousand of them would say no more.
     fn note(&mut self, problem: Problem) {
-        if self.problems.len() < MOST_PROBLEMS && !self.problems.contains(&problem) {
+        if self.problems.len() < MAX_PROBLEMS && !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
     }
 
     fn keep_observation(&mut self, observation: Observation) {
-        if self.observations.len() < MOST_OBSERVATIONS {
+        if self.observations.len() < MAX_OBSERVATIONS {
             self.observations.push(observation);
         } else {
             self.note(Problem::TooManyObservations);
@@ -141,7 +141,7 @@ impl Gathered {
     fn keep_fact(&mut self, learned: LearnedFact) {
         if self.facts.iter().any(|known| known.fact.key == learned.fact.key) {
             self.note(Problem::Repeated("statement"));
-        } else if self.facts.len() < MOST_STATEMENTS {
+        } else if self.facts.len() < MAX_STATEMENTS {
             self.facts.push(learned);
         } else {
             self.note(Problem::TooManyStatements);

@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 /// Limit for the tags read of an answer. Fifty full observations have a tenth of that.
-const MOST_TAGS: usize = 20_000;
+const MAX_TAGS: usize = 20_000;
 /// Length limit for a tag's attributes, in bytes.
-const MOST_ATTRIBUTES: usize = 512;
+const MAX_ATTRIBUTES: usize = 512;
 /// Search range for an inline code span, in bytes to each side.
 const CODE_SPAN: usize = 100;
 
@@ -82,14 +82,14 @@ const NAMES: &[(&str, Tag)] = &[
     ("value", Tag::Value),
 ];
 
-const LONGEST_NAME: usize = 20;
+const MAX_NAME_LEN: usize = 20;
 
 impl Tag {
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        if name.is_empty() || name.len() > LONGEST_NAME {
+        if name.is_empty() || name.len() > MAX_NAME_LEN {
             return None;
         }
-        let mut plain = [0; LONGEST_NAME];
+        let mut plain = [0; MAX_NAME_LEN];
         let mut length = 0;
         for byte in name.bytes().filter(|byte| !matches!(byte, b'_' | b'-')) {
             plain[length] = byte.to_ascii_lowercase();
@@ -231,12 +231,12 @@ fn tag_at(text: &str, start: usize) -> Option<Token> {
     }
     let length = bytes[at.min(bytes.len())..]
         .iter()
-        .take(LONGEST_NAME + 1)
+        .take(MAX_NAME_LEN + 1)
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
         .count();
     let tag = Tag::from_name(&text[at..at + length])?;
     at += length;
-    let reach = bytes.len().min(at + MOST_ATTRIBUTES);
+    let reach = bytes.len().min(at + MAX_ATTRIBUTES);
     // Stopping at the next `<` keeps the total time linear, even with many unfinished tags.
     let stop = at + bytes[at..reach].iter().position(|byte| matches!(byte, b'>' | b'<'))?;
     if bytes[stop] != b'>' || !matches!(bytes[at], b'>' | b'/' | b' ' | b'\t' | b'\r' | b'\n') {
@@ -272,7 +272,7 @@ pub(super) fn tokens(text: &str) -> (Vec<Token>, bool) {
             at = start + 1;
             continue;
         };
-        if tokens.len() == MOST_TAGS {
+        if tokens.len() == MAX_TAGS {
             return (tokens, false);
         }
         token.in_code = in_code(text, plain_from, &token);

@@ -7,7 +7,7 @@ const LANGUAGES: &[&str] =
     &["xml", "json", "html", "text", "txt", "markdown", "md", "plaintext", "XML", "JSON"];
 
 /// Size limit for a list, in bytes. Longer lists are cut before they are parsed.
-const LONGEST_LIST: usize = 256 * 1024;
+const MAX_LIST_LEN: usize = 256 * 1024;
 
 /// The encoding of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,8 +189,8 @@ pub(super) struct Items {
 /// Reads a list written as JSON, bullets, lines, or words separated by commas.
 pub(super) fn items(raw: &str, markup: Markup, commas: Commas) -> Items {
     let raw = raw.trim();
-    let raw = &raw[..raw.floor_char_boundary(LONGEST_LIST)];
-    let unescaped = |text: &str| clean(text, markup, LONGEST_LIST).text;
+    let raw = &raw[..raw.floor_char_boundary(MAX_LIST_LEN)];
+    let unescaped = |text: &str| clean(text, markup, MAX_LIST_LEN).text;
     if raw.starts_with('[')
         && let Ok(values) = serde_json::from_str::<Vec<Value>>(raw)
     {

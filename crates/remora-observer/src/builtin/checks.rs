@@ -4,7 +4,7 @@
 //! In that case the output must show how the check ended, and if it does not, nothing is claimed.
 
 use super::evidence::{Evidence, View, first_error};
-use super::shell::{Command, Line, Step, Then};
+use super::shell::{Command, Line, ShellStep, Then};
 use crate::turn::{Run, Turn};
 
 /// The result of tests, builds and other commands whose outcome matters.
@@ -21,7 +21,7 @@ pub(super) enum CheckResult {
 }
 
 /// Length limit for a command in a claim.
-const LONGEST: usize = 80;
+const MAX_LEN: usize = 80;
 
 /// How a command ended, as far as that is proven.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ fn verdict_of(checks: &[&Check<'_>], changes: usize) -> Option<CheckResult> {
     let is_known = |check: &Check<'_>| matches!(check.ended, Ended::Passed { .. } | Ended::Failed);
     let at = checks.iter().rposition(|check| is_known(check))?;
     let last = checks[at];
-    let command = shortened(&last.command, LONGEST);
+    let command = shortened(&last.command, MAX_LEN);
     let is_current = last.run.after_changes >= changes;
     let looked_again = checks[at + 1..].iter().any(|check| check.run.after_changes > last.run.after_changes);
     match &last.ended {
@@ -153,18 +153,18 @@ fn exit_code(run: &Run, line: &Line, at: usize, stage: usize) -> Option<i32> {
     }
     let code = run.exit.filter(|_| is_last_stage)?;
     let goes_on_only_if_it_passed =
-        |step: &Step| step.then == Then::And || (step.then == Then::Next && line.stops_at_failures());
+        |step: &ShellStep| step.then == Then::And || (step.then == Then::Next && line.stops_at_failures());
     let (before, after) = (&line.steps[..at], &line.steps[at + 1..]);
     let is_passed_on =
         after.is_empty() || line.steps[at..line.steps.len() - 1].iter().all(goes_on_only_if_it_passed);
-    let is_idle = |step: &Step| step.stages.iter().all(Command::is_idle);
+    let is_idle = |step: &ShellStep| step.stages.iter().all(Command::is_idle);
     let others_may_fail = after.iter().any(|step| !is_idle(step))
         || before.iter().any(|step| goes_on_only_if_it_passed(step) && !is_idle(step));
     (is_passed_on && (code == 0 || !others_may_fail)).then_some(code)
 }
 
 /// The code printed by the next step: `; echo $?`, `&& echo ok`, `|| echo failed`.
-fn printed_code(run: &Run, step: &Step, next: &Step, is_last_stage: bool) -> Option<i32> {
+fn printed_code(run: &Run, step: &ShellStep, next: &ShellStep, is_last_stage: bool) -> Option<i32> {
     let [echo] = next.stages.as_slice() else { return None };
     if echo.program() != "echo" {
         return None;

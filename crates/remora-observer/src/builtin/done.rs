@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use remora_core::prose::{Normal, Role, Sentence};
 
-use super::Account;
+use super::TurnAnalysis;
 use super::checks::CheckResult;
 use super::kind::is_given_up;
 use super::shell::{Command, Line};
@@ -28,7 +28,7 @@ pub(super) enum Proof {
     Done,
 }
 
-impl Account<'_> {
+impl TurnAnalysis<'_> {
     pub(super) fn proves(&self) -> Proof {
         let passes = matches!(self.verdict, Some(CheckResult::Fixed { .. } | CheckResult::Passes { .. }));
         let fails = (self.verdict.is_some() && !passes) || self.closing.iter().any(is_given_up);
@@ -75,8 +75,8 @@ fn is_deed(sentence: &Sentence) -> bool {
     let mut words = normal.words().skip_while(|word| PERSONS.contains(word));
     let first = words.next().unwrap_or_default();
     let is_deed = (first.len() > 4 && first.ends_with("ed") && !FINDINGS.contains(&first))
-        || normal.starts(DEEDS)
-        || words.next().is_some_and(|second| first == "`" && DEEDS.contains(&second));
+        || normal.starts(PAST_TENSE_VERBS)
+        || words.next().is_some_and(|second| first == "`" && PAST_TENSE_VERBS.contains(&second));
     let is_new = matches!(sentence.role, Role::Account | Role::Decision) && normal.has(NOW);
     let is_undone = normal.has(&["reverted", "undone"]) && !matches!(first, "reverted");
     (is_deed || is_new) && !is_undone && !normal.has(NOT_DONE)
@@ -142,7 +142,7 @@ const PERSONS: &[&str] = &[
 ];
 /// Beginnings that report a deed, besides verbs that end with "ed".
 #[rustfmt::skip]
-const DEEDS: &[&str] = &[
+const PAST_TENSE_VERBS: &[&str] = &[
     "made", "wrote", "rewrote", "built", "rebuilt", "put", "cut", "split", "set", "ran", "added", "fixed", "moved", "i made", "i wrote",
     "i rewrote", "i built", "i put", "i cut", "i split", "i set", "i've made", "i've written", "i've built", "i've put", "i've set",
     "behoben", "hinzugefügt", "geändert", "entfernt", "ersetzt", "verschoben", "umbenannt", "repariert",

@@ -26,7 +26,7 @@ use kind::{is_document, kind};
 use substance::Substance;
 use text::{ended, list, names};
 use title::Source;
-use traps::{Proof, Rule, Trap};
+use traps::{Rule, Trap, TrapProof};
 pub(crate) use user::{REACH, objects};
 
 pub const NAME: &str = "builtin";
@@ -35,11 +35,11 @@ pub const NAME: &str = "builtin";
 const EXPLAINS: usize = 120;
 /// An answer without a cause or a decision must be longer than that, and contain this many names from the code.
 const DESCRIBES: usize = 300;
-const FEWEST_NAMES: usize = 3;
+const MIN_NAMES: usize = 3;
 
 /// Turns one turn into memory. No observation is a valid result.
 pub fn observe(turn: &Turn) -> Memory {
-    let account = Account::new(turn);
+    let account = TurnAnalysis::new(turn);
     let observation = account.observation();
     let summary = account.summary(observation.as_ref());
     let observations = observation.into_iter().collect();
@@ -48,7 +48,7 @@ pub fn observe(turn: &Turn) -> Memory {
 }
 
 /// A turn, after analysis.
-struct Account<'a> {
+struct TurnAnalysis<'a> {
     turn: &'a Turn,
     closing: Vec<Sentence>,
     /// Sentences said before the closing message or in a commit, reported by subagents, or from the host's digest.
@@ -60,7 +60,7 @@ struct Account<'a> {
     kind: ObservationType,
 }
 
-impl<'a> Account<'a> {
+impl<'a> TurnAnalysis<'a> {
     fn new(turn: &'a Turn) -> Self {
         let closing: Vec<Sentence> = turn.closing.iter().flat_map(|message| sentences(message)).collect();
         let commits = commits(turn);
@@ -117,8 +117,8 @@ impl<'a> Account<'a> {
             return true;
         }
         let named = substance.all().flat_map(|sentence| sentence.text.split_whitespace());
-        let describes = substance.length() >= DESCRIBES
-            && named.filter(|word| title::is_name(word)).count() >= FEWEST_NAMES;
+        let describes =
+            substance.length() >= DESCRIBES && named.filter(|word| title::is_name(word)).count() >= MIN_NAMES;
         (knows && substance.length() >= EXPLAINS) || describes || !self.traps.is_empty()
     }
 
@@ -259,8 +259,8 @@ impl<'a> Account<'a> {
 fn trap(Trap { fails, why, works, proof }: &Trap) -> String {
     let why = why.trim_end_matches('.');
     match proof {
-        Proof::Works => format!("`{fails}` fails ({why}); `{works}` works."),
-        Proof::Runs => format!("`{fails}` does not run ({why}); `{works}` does."),
+        TrapProof::Works => format!("`{fails}` fails ({why}); `{works}` works."),
+        TrapProof::Runs => format!("`{fails}` does not run ({why}); `{works}` does."),
     }
 }
 

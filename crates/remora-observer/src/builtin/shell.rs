@@ -3,14 +3,14 @@
 /// A command line: steps that run one after the other.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ShellStep>,
     /// Contains loops, conditions or groups, which are not parsed.
     pub(super) is_script: bool,
 }
 
 /// A pipeline, and the operator after it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct ShellStep {
     pub(super) stages: Vec<Command>,
     pub(super) then: Then,
 }
@@ -34,7 +34,7 @@ pub(super) struct Command {
 }
 
 /// Programs that look around, move files or print. Their exit codes prove nothing about the work.
-const IDLE: &[&str] = &[
+const INERT_PROGRAMS: &[&str] = &[
     ".", ":", "[", "[[", "alias", "awk", "basename", "bat", "cat", "cd", "chmod", "clear", "command", "cp",
     "cut", "date", "df", "diff", "dirname", "du", "echo", "egrep", "exit", "export", "false", "fd", "file",
     "find", "git", "grep", "head", "jobs", "jq", "kill", "killall", "less", "ln", "ls", "lsof", "mkdir",
@@ -51,7 +51,7 @@ const KEYWORDS: &[&str] = &[
 
 impl Line {
     pub(super) fn parse(text: &str) -> Self {
-        let mut reader = Reader { rest: text, ..Reader::default() };
+        let mut reader = ShellReader { rest: text, ..ShellReader::default() };
         reader.run();
         reader.line
     }
@@ -106,7 +106,7 @@ impl Command {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.words.is_empty() || IDLE.contains(&self.program())
+        self.words.is_empty() || INERT_PROGRAMS.contains(&self.program())
     }
 
     /// The words that are not options.
@@ -135,7 +135,7 @@ fn is_assignment(word: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct ShellReader<'a> {
     rest: &'a str,
     line: Line,
     stages: Vec<Command>,
@@ -147,7 +147,7 @@ struct Reader<'a> {
     documents: Vec<String>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ShellReader<'a> {
     fn run(&mut self) {
         while let Some(c) = self.rest.chars().next() {
             let begins_a_word = self.word.is_none();
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
         self.end_command();
         if !self.stages.is_empty() {
             let stages = std::mem::take(&mut self.stages);
-            self.line.steps.push(Step { stages, then });
+            self.line.steps.push(ShellStep { stages, then });
         }
     }
 }

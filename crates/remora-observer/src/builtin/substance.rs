@@ -13,7 +13,7 @@ const STATEMENT: usize = 280;
 const STATEMENTS: usize = 200;
 const OPEN_ENDS: usize = 220;
 /// Limit for sentences from before the closing message.
-const MOST_ASIDE: usize = 4;
+const MAX_SET_ASIDE: usize = 4;
 /// Shorter sentences rarely mean anything on their own.
 const SHORT: usize = 25;
 /// Minimum worth of a sentence from before the closing message: a cause with a name in it qualifies, a plain account
@@ -44,7 +44,7 @@ impl Substance {
         let (mut facts, _) = best(&knowledge, STATEMENTS, usize::MAX, f64::MIN);
         let used: usize = facts.iter().map(|sentence| sentence.text.chars().count()).sum();
         let room = STATEMENTS.saturating_sub(used);
-        facts.extend(best(&aside, room, MOST_ASIDE, WORTH_ASIDE).0);
+        facts.extend(best(&aside, room, MAX_SET_ASIDE, WORTH_ASIDE).0);
         let (open, _) = best(&open, OPEN_ENDS, usize::MAX, f64::MIN);
         let owned = |sentences: Vec<&Sentence>| sentences.into_iter().map(shortened).collect();
         Self { narrative: owned(narrative), facts: owned(facts), open: owned(open) }

@@ -4,7 +4,7 @@ use remora_core::memory::{Observation, Summary};
 use remora_core::prose::{Role, Sentence};
 use remora_core::text::one_line;
 
-use super::Account;
+use super::TurnAnalysis;
 use super::checks::CheckResult;
 use super::done::{Proof, kept_files};
 use super::kind::is_given_up;
@@ -20,7 +20,7 @@ const NEXT_STEPS: usize = 500;
 /// A question with fewer words needs the sentence before it to be understood.
 const SHORT_QUESTION: usize = 10;
 
-impl Account<'_> {
+impl TurnAnalysis<'_> {
     /// `None` for a turn that only confirms, thanks or commits ("yes", "commit this"), and for a session that just
     /// ends.
     pub(super) fn summary(&self, observation: Option<&Observation>) -> Option<Summary> {

@@ -4,7 +4,7 @@ use remora_core::text::one_line;
 
 /// Polite beginnings of requests. Whole words, in lower case.
 #[rustfmt::skip]
-const POLITENESS: &[&str] = &[
+const POLITE_PREFIXES: &[&str] = &[
     "can we also", "can we", "can you also", "can you please", "can you", "could you please", "could you", "could we",
     "would you", "please", "ok", "okay", "now", "also", "let's", "lets", "i want you to", "i'd like you to", "and",
     "kannst du bitte", "kannst du", "bitte", "peux-tu", "pouvez-vous", "s'il te plaît", "puedes", "podrías", "por favor",
@@ -13,7 +13,7 @@ const POLITENESS: &[&str] = &[
 /// A request without its polite beginning.
 pub(super) fn without_politeness(request: &str) -> &str {
     let mut rest = request.trim();
-    while let Some(next) = POLITENESS.iter().find_map(|lead| {
+    while let Some(next) = POLITE_PREFIXES.iter().find_map(|lead| {
         let (beginning, next) = rest.split_at_checked(lead.len())?;
         let next = next.strip_prefix([' ', ','])?;
         (beginning.to_lowercase() == *lead).then_some(next.trim_start_matches([' ', ',']))

@@ -4,14 +4,14 @@ use remora_core::memory::ObservationType;
 use remora_core::prose::{Form, Normal, Role, Sentence, code_spans, is_subject};
 
 /// Length limit for a title, in characters. A longer one is cut at the last clause that fits.
-const LONGEST: usize = 90;
+const MAX_LEN: usize = 90;
 /// Length limit for a sentence without a clause to cut at.
-const LONGEST_WHOLE: usize = 120;
-const SHORTEST: usize = 12;
+const MAX_WHOLE_LEN: usize = 120;
+const MIN_LEN: usize = 12;
 
 /// Beginnings that agents use and a title does not need. Whole words, in lower case.
 #[rustfmt::skip]
-const LEADS: &[&str] = &[
+const TITLE_PREFIXES: &[&str] = &[
     "the issue is that", "the issue was that", "the issue is", "the issue was", "the problem is that",
     "the problem was that", "the problem is", "the problem was", "the root cause is that", "the root cause was that",
     "the root cause is", "the root cause was", "the root cause", "root cause", "the cause is that", "the cause was that",
@@ -165,7 +165,7 @@ pub(super) fn of_sentence(sentence: &str) -> Option<String> {
     let is_menu = title.matches(" > ").count() >= 2;
     let leads_on =
         introduces && title.rsplit(' ').next().is_some_and(|word| is_dangling(&word) || word == "now");
-    let is_telling = title.chars().count() >= SHORTEST && !is_bare(&title) && !is_menu && !leads_on;
+    let is_telling = title.chars().count() >= MIN_LEN && !is_bare(&title) && !is_menu && !leads_on;
     is_telling.then(|| capitalised(&title))
 }
 
@@ -202,13 +202,13 @@ fn subjects(text: &str) -> usize {
 /// The whole text, or as many of its clauses as fit. A text without a place to cut ends with `…`.
 pub(super) fn limit(text: &str) -> String {
     let text = text.trim();
-    if text.chars().count() <= LONGEST {
+    if text.chars().count() <= MAX_LEN {
         return balanced(text.trim_end_matches([',', ';', ':', '-', '–', '—', ' ']));
     }
     let last = |marks: &[&str]| {
         let fits = |end: &usize| {
             let head = &text[..*end];
-            (SHORTEST * 2..=LONGEST).contains(&head.chars().count()) && head.split_whitespace().count() >= 4
+            (MIN_LEN * 2..=MAX_LEN).contains(&head.chars().count()) && head.split_whitespace().count() >= 4
         };
         let ends: Vec<usize> = clauses(text, marks).into_iter().filter(fits).collect();
         // A list follows a colon. It is kept whole or left out, unless "it:" refers to it.
@@ -216,7 +216,7 @@ pub(super) fn limit(text: &str) -> String {
         let colon = ends.iter().copied().find(|end| text[*end..].starts_with(": ") && !points(*end));
         colon.or_else(|| ends.into_iter().max())
     };
-    let is_nearly_short = text.chars().count() <= LONGEST_WHOLE;
+    let is_nearly_short = text.chars().count() <= MAX_WHOLE_LEN;
     match last(CLAUSES).or_else(|| if is_nearly_short { None } else { last(COMMAS) }) {
         Some(end) => balanced(text[..end].trim_end_matches([',', ';', ':', '-', '–', '—', ' '])),
         None if is_nearly_short => balanced(text),
@@ -260,7 +260,7 @@ fn cut_at_word(text: &str) -> String {
     let mut length = 0;
     for word in text.split_whitespace() {
         length += word.chars().count() + 1;
-        if length > LONGEST {
+        if length > MAX_LEN {
             break;
         }
         words.push(word);
@@ -269,7 +269,7 @@ fn cut_at_word(text: &str) -> String {
         words.pop();
     }
     let cut = balanced(words.join(" ").trim_end_matches([',', ';', ':', '-', '–', '—', ' ']));
-    if cut.is_empty() { remora_core::text::one_line(text, LONGEST) } else { cut + "…" }
+    if cut.is_empty() { remora_core::text::one_line(text, MAX_LEN) } else { cut + "…" }
 }
 
 fn is_dangling(word: &&str) -> bool {
@@ -291,12 +291,12 @@ fn balanced(title: &str) -> String {
 /// Removes all leads in a row: "Done. The fix is simple: changed…".
 fn without_lead(sentence: &str) -> &str {
     let mut rest = sentence;
-    while let Some(next) = LEADS.iter().find_map(|lead| after_lead(rest, lead)) {
+    while let Some(next) = TITLE_PREFIXES.iter().find_map(|lead| after_lead(rest, lead)) {
         rest = next;
     }
     for person in ["I ", "We "] {
         let deed = rest.strip_prefix(person).and_then(|rest| rest.split_whitespace().next());
-        if deed.is_some_and(|word| word.ends_with("ed") || DEEDS.contains(&word)) {
+        if deed.is_some_and(|word| word.ends_with("ed") || PAST_TENSE_VERBS.contains(&word)) {
             rest = &rest[person.len()..];
         }
     }
@@ -304,7 +304,7 @@ fn without_lead(sentence: &str) -> &str {
 }
 
 /// Verbs after "I" for which a title does not need the "I": "I fixed…", not "I was not able…".
-const DEEDS: &[&str] = &["made", "wrote", "rewrote", "built", "put", "cut", "split", "set"];
+const PAST_TENSE_VERBS: &[&str] = &["made", "wrote", "rewrote", "built", "put", "cut", "split", "set"];
 
 /// The text after a lead, if the text begins with it and something remains.
 fn after_lead<'a>(text: &'a str, lead: &str) -> Option<&'a str> {

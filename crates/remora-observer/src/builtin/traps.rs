@@ -12,12 +12,12 @@ pub(super) struct Trap {
     pub(super) fails: String,
     pub(super) why: String,
     pub(super) works: String,
-    pub(super) proof: Proof,
+    pub(super) proof: TrapProof,
 }
 
 /// What the second command proves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Proof {
+pub(super) enum TrapProof {
     Works,
     /// It is the right command, but the check failed.
     Runs,
@@ -39,20 +39,20 @@ pub(super) fn rules(turn: &Turn) -> Vec<Rule> {
         let Some(check) = commands().rfind(|command| kind(command).is_some()) else { continue };
         let Some(rule) = first_rule(&run.output) else { continue };
         if !rules.iter().any(|known| known.rule == rule) {
-            rules.push(Rule { command: shortened(&check.text(), LONGEST), rule });
+            rules.push(Rule { command: shortened(&check.text(), MAX_LEN), rule });
         }
     }
-    rules.truncate(MOST_RULES);
+    rules.truncate(MAX_RULES);
     rules
 }
 
 /// Maximum number of runs between the two commands. A later one has another purpose.
 const CLOSE: usize = 4;
 /// Limits for traps and rules. More would displace what the agent said.
-const MOST: usize = 3;
-const MOST_RULES: usize = 2;
+const MAX_TRAPS: usize = 3;
+const MAX_RULES: usize = 2;
 /// Length limit for each command. Long, because its end may be what makes it work.
-const LONGEST: usize = 200;
+const MAX_LEN: usize = 200;
 
 /// The traps of a turn. Each is proven by the outcome of both commands, with no file change between them.
 pub(super) fn traps(turn: &Turn) -> Vec<Trap> {
@@ -67,7 +67,7 @@ pub(super) fn traps(turn: &Turn) -> Vec<Trap> {
             traps.push(trap);
         }
     }
-    traps.truncate(MOST);
+    traps.truncate(MAX_TRAPS);
     traps
 }
 
@@ -112,16 +112,16 @@ impl Attempt {
             Ended::CouldNotRun { reason }
                 if passed && (self.is_called_like(then) || self.has_the_target_of(then)) =>
             {
-                (reason.clone(), Proof::Works)
+                (reason.clone(), TrapProof::Works)
             }
             // A failing test says something about the code: the command was right.
             Ended::CouldNotRun { reason }
                 if then.ended == Ended::Failed && kind(&then.command).is_some() && self.wraps(then) =>
             {
-                (reason.clone(), Proof::Runs)
+                (reason.clone(), TrapProof::Runs)
             }
             Ended::Failed if passed && kind(&self.command).is_none() && self.has_the_target_of(then) => {
-                (self.error.clone()?, Proof::Works)
+                (self.error.clone()?, TrapProof::Works)
             }
             _ => return None,
         };
@@ -131,7 +131,7 @@ impl Attempt {
             fails = self.change_of_directory() + &fails;
             works = then.change_of_directory() + &works;
         }
-        let (fails, works) = (shortened(&fails, LONGEST), shortened(&works, LONGEST));
+        let (fails, works) = (shortened(&fails, MAX_LEN), shortened(&works, MAX_LEN));
         (fails != works).then_some(Trap { fails, why, works, proof })
     }
 
@@ -208,7 +208,7 @@ mod tests {
         let runs = vec![run("rtk bun test", 2, 1, NO_SUBCOMMAND), run("bun test", 1, 1, "3 pass\n1 fail")];
         let traps = traps(&Turn { runs, ..Turn::default() });
         assert_eq!(traps.len(), 1);
-        assert_eq!((traps[0].works.as_str(), traps[0].proof), ("bun test", Proof::Runs));
+        assert_eq!((traps[0].works.as_str(), traps[0].proof), ("bun test", TrapProof::Runs));
     }
 
     #[test]

@@ -11,12 +11,12 @@ use remora_store::{Batch, ReadTo, Said, Store, StoreError};
 
 use super::{Observer, Settled};
 use crate::builtin;
-use crate::mid_turn::{self, MidTurn};
+use crate::mid_turn::{self, TurnMessages};
 use crate::turn::Turn;
 
 /// Time to wait for the closing message after a turn has ended: Copilot runs its hook before the message is in the
 /// transcript.
-const CLOSING_PATIENCE: Duration = Duration::from_secs(3);
+const CLOSING_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pause between two reads of the transcript during that time.
 pub(crate) const CLOSING_PAUSE: Duration = Duration::from_millis(200);
 
@@ -24,7 +24,7 @@ impl Observer {
     /// Whether a turn has just ended without the closing message that its host is about to write.
     pub(super) fn awaits_closing(&self, store: &Store, batch: &Batch, now: Time) -> Result<bool, StoreError> {
         // A clock that was set back must not hold a turn for long.
-        let is_recent = |at: Time| u128::from(now.0.abs_diff(at.0)) < CLOSING_PATIENCE.as_millis();
+        let is_recent = |at: Time| u128::from(now.0.abs_diff(at.0)) < CLOSING_TIMEOUT.as_millis();
         let has_just_ended = batch
             .events
             .iter()
@@ -61,7 +61,7 @@ impl Observer {
                 begin = end;
             }
         }
-        let Some(MidTurn { said, digest, running, read }) = heard.own else { return Ok(()) };
+        let Some(TurnMessages { said, digest, running, read }) = heard.own else { return Ok(()) };
         let closing = store.closing_message(batch.session, batch.prompt_number)?;
         let heard = &mut batch.heard;
         heard.said.extend(without_repeated(said, closing.as_deref()));
@@ -98,7 +98,7 @@ impl Observer {
         store: &mut Store,
         session: SessionId,
         prompt_number: i64,
-        MidTurn { said, digest, read, .. }: MidTurn,
+        TurnMessages { said, digest, read, .. }: TurnMessages,
     ) -> Result<Option<Settled>, StoreError> {
         let closing = store.closing_message(session, prompt_number)?;
         let digest = if store.was_compacted(session, prompt_number)? { None } else { digest };

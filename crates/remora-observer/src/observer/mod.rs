@@ -17,7 +17,7 @@ use std::time::Duration;
 use remora_core::ids::SessionId;
 use remora_core::settings::{Capture, Settings};
 use remora_core::time::Time;
-use remora_net::{Health, Trouble};
+use remora_net::{Health, Outage};
 use remora_store::{Batch, DataDir, Ended, Failure, Store, StoreError};
 
 use self::gather::{as_reference, in_session, made_at, turn};
@@ -27,7 +27,7 @@ use crate::turn::Turn;
 use crate::{builtin, provider};
 
 /// Limit for the events of one batch.
-const MOST_EVENTS: u32 = 2000;
+const MAX_EVENTS: u32 = 2000;
 
 /// Makes memory from the turns of a session.
 #[derive(Debug)]
@@ -35,19 +35,19 @@ pub struct Observer {
     owner: String,
     silence: Duration,
     transcripts: Transcripts,
-    mind: Mind,
+    mind: ModelState,
 }
 
 /// The model that is called for turns worth a call.
 #[derive(Debug)]
-enum Mind {
+enum ModelState {
     /// None: the built-in observer is enough.
     Builtin,
     Model(Arc<Model>),
     /// A model that cannot be called with the current settings. It is called once they are fixed.
     Unusable {
         provider: &'static str,
-        trouble: Trouble,
+        trouble: Outage,
     },
 }
 
@@ -103,7 +103,7 @@ impl Observer {
     /// The built-in observer, without model and transcripts.
     pub fn builtin(owner: &str, silence: Duration) -> Self {
         let transcripts = Transcripts::Ignored;
-        Self { owner: owner.to_owned(), silence, transcripts, mind: Mind::Builtin }
+        Self { owner: owner.to_owned(), silence, transcripts, mind: ModelState::Builtin }
     }
 
     /// Also reads hosts' transcripts, if these settings allow events to be captured.
@@ -116,14 +116,14 @@ impl Observer {
     pub fn new(settings: &Settings, dir: &DataDir, owner: &str) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
         let mind = match provider::Config::from_settings(settings, dir.path()) {
-            None => Mind::Builtin,
+            None => ModelState::Builtin,
             Some(config) => match Model::new(settings, config, dir, &mut problems) {
-                Ok(model) => Mind::Model(Arc::new(model)),
+                Ok(model) => ModelState::Model(Arc::new(model)),
                 Err(reason) => {
                     problems.push(format!("observer.provider: {reason}; the built-in observer works alone"));
                     let now = Time::now();
-                    let trouble = Trouble { reason, since: now, next_try: now.after(LOOK_AGAIN) };
-                    Mind::Unusable { provider: settings.observer.provider.as_str(), trouble }
+                    let trouble = Outage { reason, since: now, next_try: now.after(LOOK_AGAIN) };
+                    ModelState::Unusable { provider: settings.observer.provider.as_str(), trouble }
                 }
             },
         };
@@ -135,13 +135,13 @@ impl Observer {
     /// The state of the model; `None` without a model.
     pub fn health(&self) -> Option<Health> {
         match &self.mind {
-            Mind::Builtin => None,
-            Mind::Model(model) => Some(Health {
+            ModelState::Builtin => None,
+            ModelState::Model(model) => Some(Health {
                 provider: model.provider.name().to_owned(),
                 model: model.provider.model().to_owned(),
                 trouble: model.patience().trouble().cloned(),
             }),
-            Mind::Unusable { provider, trouble } => Some(Health {
+            ModelState::Unusable { provider, trouble } => Some(Health {
                 provider: (*provider).to_owned(),
                 model: String::new(),
                 trouble: Some(trouble.clone()),
@@ -161,7 +161,7 @@ impl Observer {
             let task = self.prepare(store, batch, turn, now)?;
             return Ok(task.map_or(Next::Settled(settled), |task| Next::Ask(Box::new(task))));
         }
-        let Some(batch) = store.claim_for_model(&self.owner, MOST_EVENTS, now)? else {
+        let Some(batch) = store.claim_for_model(&self.owner, MAX_EVENTS, now)? else {
             return Ok(Next::Nothing);
         };
         let turn = turn(store, &batch)?;
@@ -188,10 +188,10 @@ impl Observer {
 
     /// Claims the next ended turn and stores what the built-in observer makes of it.
     pub(crate) fn remember_next(&self, store: &mut Store, now: Time) -> Result<Step, StoreError> {
-        let ended = if matches!(self.mind, Mind::Builtin) { Ended::Drop } else { Ended::ForModel };
+        let ended = if matches!(self.mind, ModelState::Builtin) { Ended::Drop } else { Ended::ForModel };
         store.release_kept(ended, now)?;
         let mut goes_on = |store: &Store, session| !self.silence.is_zero() && self.goes_on(store, session);
-        let claimed = store.claim_unless(&self.owner, MOST_EVENTS, self.silence, now, &mut goes_on)?;
+        let claimed = store.claim_unless(&self.owner, MAX_EVENTS, self.silence, now, &mut goes_on)?;
         let Some(mut batch) = claimed else { return Ok(Step::Nothing) };
         self.listen(store, &mut batch)?;
         if self.awaits_closing(store, &batch, now)? {
@@ -213,7 +213,7 @@ impl Observer {
             transcript: batch.transcript.is_some().then_some(batch.session),
         };
         let is_final = !store.may_go_on(&batch)?;
-        if matches!(self.mind, Mind::Builtin) || is_past || !is_final || !turn.is_worth_a_call() {
+        if matches!(self.mind, ModelState::Builtin) || is_past || !is_final || !turn.is_worth_a_call() {
             store.confirm(&batch, &memory, None, made_at(&batch))?;
             return Ok(Step::Observed(Box::new(Observed { settled, question: None })));
         }
@@ -231,10 +231,10 @@ impl Observer {
         now: Time,
     ) -> Result<Option<Task>, StoreError> {
         match &self.mind {
-            Mind::Model(model) if turn.is_worth_a_call() => {
+            ModelState::Model(model) if turn.is_worth_a_call() => {
                 Arc::clone(model).prepare(store, batch, turn, now)
             }
-            Mind::Unusable { trouble, .. } if turn.is_worth_a_call() => {
+            ModelState::Unusable { trouble, .. } if turn.is_worth_a_call() => {
                 wait(store, &batch, &trouble.reason, LOOK_AGAIN, now)
             }
             _ => let_go(store, &batch),

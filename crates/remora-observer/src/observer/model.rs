@@ -8,7 +8,7 @@ use remora_core::ids::SessionId;
 use remora_core::memory::{Memory, Summary};
 use remora_core::settings::{OverBudget, Settings};
 use remora_core::time::Time;
-use remora_net::{CallError, Patience};
+use remora_net::{CallError, RetryClock};
 use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Store, StoreError};
 
 use super::gather::{in_order, in_session, made_at};
@@ -20,7 +20,7 @@ use crate::turn::Turn;
 use crate::{builtin, stack, transcript};
 
 /// Token limit for a model's answer: a handful of observations and a summary.
-const LONGEST_ANSWER: u32 = 3_000;
+const MAX_ANSWER_LEN: u32 = 3_000;
 /// Delay before events that wait for a budget or for better settings are checked again.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_hours(1);
 /// Delay before a call that may soon fit into the budget is checked again.
@@ -35,7 +35,7 @@ pub(super) struct Model {
     history_tokens: u64,
     over_budget: OverBudget,
     budget: Budget,
-    patience: Mutex<Patience>,
+    patience: Mutex<RetryClock>,
 }
 
 /// A turn for which a model is to be called.
@@ -70,7 +70,7 @@ impl Task {
     }
 
     fn request(&self) -> Request<'_> {
-        Request { system: &self.system, prompt: &self.prompt, max_output_tokens: LONGEST_ANSWER }
+        Request { system: &self.system, prompt: &self.prompt, max_output_tokens: MAX_ANSWER_LEN }
     }
 
     /// Parses the answer, and updates the state of the provider.
@@ -197,7 +197,7 @@ impl Model {
         })
     }
 
-    pub(super) fn patience(&self) -> MutexGuard<'_, Patience> {
+    pub(super) fn patience(&self) -> MutexGuard<'_, RetryClock> {
         self.patience.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -232,7 +232,7 @@ impl Model {
         let wants_summary = builtin::observe(&turn).summary.is_some();
         let prompt = prompts::question(&history, &written, wants_summary);
         let input = u64::try_from((system.len() + prompt.len()).div_ceil(4)).unwrap_or(u64::MAX);
-        let permit = match self.budget.ask(store, &batch, input, u64::from(LONGEST_ANSWER), now)? {
+        let permit = match self.budget.ask(store, &batch, input, u64::from(MAX_ANSWER_LEN), now)? {
             Ok(permit) => permit,
             Err(Refusal::Later) => {
                 return wait(store, &batch, "calls under way may use the budget up", SOON, now);

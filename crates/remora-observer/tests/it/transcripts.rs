@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use remora_app::capture::{Report, Taken, take};
+use remora_app::capture::{HookReport, Taken, take};
 use remora_core::host::Host;
 use remora_core::intake::Intake;
 use remora_core::settings::Settings;
@@ -34,8 +34,8 @@ pub(crate) fn replay_of(host: Host, dir: &DataDir, store: &mut Store, jsonl: &st
         let mut intake = Intake::default();
         intake.push(line["stdin"].to_string().as_bytes()).unwrap();
         let report = match read(host, line["event"].as_str(), intake.finish().unwrap()) {
-            Reading::Event(event) => Report::Event(event),
-            Reading::Synthetic { session, origin } => Report::Synthetic { session, origin },
+            Reading::Event(event) => HookReport::Event(event),
+            Reading::Synthetic { session, origin } => HookReport::Synthetic { session, origin },
             Reading::FileAhead(_) | Reading::Nothing => continue,
             Reading::Malformed(reason) => panic!("{reason}: {line}"),
         };

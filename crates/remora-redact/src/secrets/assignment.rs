@@ -17,20 +17,20 @@ use super::value::{Place, is_secret};
 use super::{REACH, Secret, end_of_token, is_token, is_word};
 
 /// Longer names are skipped.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LEN: usize = 64;
 
 /// Length limit for a remark between a password's name and the colon.
-const LONGEST_REMARK: usize = 48;
+const MAX_REMARK_LEN: usize = 48;
 
 /// How much of the line before a name is examined.
-const LONGEST_LEAD: usize = 160;
+const MAX_LEAD_LEN: usize = 160;
 
 /// Last words of names whose random values are public: `HEROKU_APP_ID`, `SENTRY_RELEASE`.
 const PUBLIC: &str = "arn build checksum commit digest domain endpoint etag hash host id image integrity org \
                       project release rev revision sha sha1 sha256 site tag url version zone";
 
 /// Words and marks that may precede a name at the start of a line.
-const LEADS: &str = "# ## $ % * + - -- / // < > | -x $env: ARG ENV SET declare env export global local readonly set \
+const LINE_PREFIXES: &str = "# ## $ % * + - -- / // < > | -x $env: ARG ENV SET declare env export global local readonly set \
                      setx typeset";
 
 /// Reads the assignment to the name around `keyword`, if there is one. Returns the end of the name, so that its other
@@ -101,10 +101,10 @@ struct Name<'t> {
 impl<'t> Name<'t> {
     fn around(text: &'t str, keyword: &Range<usize>) -> Option<Self> {
         let bytes = text.as_bytes();
-        let after = bytes[keyword.end..].iter().take(LONGEST_NAME).take_while(|byte| is_word(**byte)).count();
-        let before = bytes[..keyword.start].iter().rev().take(LONGEST_NAME);
+        let after = bytes[keyword.end..].iter().take(MAX_NAME_LEN).take_while(|byte| is_word(**byte)).count();
+        let before = bytes[..keyword.start].iter().rev().take(MAX_NAME_LEN);
         let before = before.take_while(|byte| is_word(**byte)).count();
-        if after == LONGEST_NAME || before == LONGEST_NAME {
+        if after == MAX_NAME_LEN || before == MAX_NAME_LEN {
             return None;
         }
         let mut start = keyword.start - before;
@@ -141,7 +141,7 @@ impl<'t> Name<'t> {
     /// The text before the name on its line, without the name's dashes. An escaped line break also begins a line.
     fn lead(&self) -> &'t str {
         let end = self.start - self.dashes;
-        let start = self.text.floor_char_boundary(end.saturating_sub(LONGEST_LEAD));
+        let start = self.text.floor_char_boundary(end.saturating_sub(MAX_LEAD_LEN));
         let lead = &self.text[start..end];
         let line = memchr::memrchr(b'\n', lead.as_bytes()).map_or(0, |at| at + 1);
         let escaped = memmem::rfind(&lead.as_bytes()[line..], b"\\n").map_or(0, |at| line + at + 2);
@@ -293,7 +293,7 @@ fn anchor_length(rest: &[u8]) -> usize {
         return 6;
     }
     let [b'&', name @ ..] = rest else { return 0 };
-    let length = name.iter().take(LONGEST_NAME).take_while(|byte| is_word(**byte)).count();
+    let length = name.iter().take(MAX_NAME_LEN).take_while(|byte| is_word(**byte)).count();
     // In `password: &str = "x"` it is a type.
     match &name[length..] {
         [b' ', next, ..] if length > 0 && *next != b'=' => length + 2,
@@ -308,7 +308,7 @@ fn remark_length(rest: &[u8]) -> usize {
         Some(b'(') => b')',
         _ => return 0,
     };
-    let Some(length) = rest.iter().take(LONGEST_REMARK).position(|byte| *byte == end) else { return 0 };
+    let Some(length) = rest.iter().take(MAX_REMARK_LEN).position(|byte| *byte == end) else { return 0 };
     if rest[length + 1..].starts_with(b": ") { length + 1 } else { 0 }
 }
 
@@ -454,7 +454,7 @@ fn is_fetching(call: &str) -> bool {
 fn remarked(name: &Name, at: usize, class: Class) -> Option<(Range<usize>, Place)> {
     let rest = &name.text.as_bytes()[at..];
     let is_remark = |byte: &u8| is_word(*byte) || b" @.()".contains(byte) || !byte.is_ascii();
-    let length = rest.iter().take(LONGEST_REMARK).take_while(|byte| is_remark(byte)).count();
+    let length = rest.iter().take(MAX_REMARK_LEN).take_while(|byte| is_remark(byte)).count();
     if class != Class::Password || length == 0 {
         return None;
     }
@@ -628,7 +628,7 @@ fn begins_line(lead: &str) -> bool {
         let is_number =
             word.trim_end_matches(['\u{2192}', '|', ':', '-']).bytes().all(|byte| byte.is_ascii_digit());
         let is_file = !(is_last && glued) && word.ends_with(':') && word.contains(['.', '/']);
-        if !(is_path || is_number || is_file || is_in(LEADS, word)) {
+        if !(is_path || is_number || is_file || is_in(LINE_PREFIXES, word)) {
             return false;
         }
     }

@@ -6,10 +6,10 @@ use super::is_word;
 use super::names::is_in;
 
 /// Length limit for a line of a table or of a YAML block.
-const LONGEST: usize = 2048;
+const MAX_LEN: usize = 2048;
 
 /// Limit for the lines of a block: far more than a key has.
-const MOST_LINES: usize = 128;
+const MAX_LINES: usize = 128;
 
 /// Characters that indent a line, including diff markers.
 const MARGIN: [char; 4] = ['+', '-', ' ', '\t'];
@@ -39,13 +39,13 @@ pub(super) fn break_length(bytes: &[u8]) -> usize {
 pub(super) fn line_at(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = text.as_bytes().get(at..).filter(|rest| !rest.is_empty())?;
     let mut from = 0;
-    while let Some(found) = memchr::memchr3(b'\n', b'\r', b'\\', &rest[from..rest.len().min(LONGEST)]) {
+    while let Some(found) = memchr::memchr3(b'\n', b'\r', b'\\', &rest[from..rest.len().min(MAX_LEN)]) {
         if break_length(&rest[from + found..]) > 0 {
             return Some(at..at + from + found);
         }
         from += found + 1;
     }
-    (rest.len() < LONGEST).then_some(at..text.len())
+    (rest.len() < MAX_LEN).then_some(at..text.len())
 }
 
 /// The start of the next line.
@@ -71,7 +71,7 @@ pub(super) fn block_scalar(text: &str, lead: &str, at: usize) -> Option<Range<us
     }
     let mut block: Option<Range<usize>> = None;
     let mut next = next_line(text, &header);
-    for _ in 0..MOST_LINES {
+    for _ in 0..MAX_LINES {
         let Some(line) = line_at(text, next) else { break };
         let content = text[line.clone()].trim_start_matches(MARGIN);
         let start = line.end - content.len();

@@ -10,7 +10,7 @@ use crate::rules::{COUNT, RULES};
 
 const BUCKETS: usize = 1 << 15;
 const ENTRIES: usize = keyword_count();
-const LONGEST: usize = 32;
+const MAX_LEN: usize = 32;
 
 /// One bit per bucket: whether it contains a keyword. 4 KiB, which stay in the cache.
 static OCCUPIED: [u64; BUCKETS / 64] = occupied();
@@ -27,7 +27,7 @@ struct Keyword {
     bucket: u16,
     rule: u16,
     length: u8,
-    text: [u8; LONGEST],
+    text: [u8; MAX_LEN],
 }
 
 /// Calls `found` with the rule and the range of each keyword, in text order.
@@ -114,15 +114,15 @@ const fn first() -> [u16; BUCKETS / 64] {
 )]
 #[expect(clippy::large_stack_arrays, reason = "only the compiler runs this")]
 const fn keywords() -> [Keyword; ENTRIES] {
-    let mut sorted = [Keyword { bucket: 0, rule: 0, length: 0, text: [0; LONGEST] }; ENTRIES];
+    let mut sorted = [Keyword { bucket: 0, rule: 0, length: 0, text: [0; MAX_LEN] }; ENTRIES];
     let mut count = 0;
     let mut rule = 0;
     while rule < COUNT {
         let mut place = 0;
         while place < RULES[rule].keywords.len() {
             let keyword = RULES[rule].keywords[place].as_bytes();
-            assert!(keyword.len() >= 3 && keyword.len() <= LONGEST, "the length of a keyword");
-            let mut text = [0; LONGEST];
+            assert!(keyword.len() >= 3 && keyword.len() <= MAX_LEN, "the length of a keyword");
+            let mut text = [0; MAX_LEN];
             text.split_at_mut(keyword.len()).0.copy_from_slice(keyword);
             let bucket = bucket(text[0], text[1], text[2]);
             // Insertion keeps the keywords sorted, and those of one bucket in table order.

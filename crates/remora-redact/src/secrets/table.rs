@@ -13,10 +13,10 @@ use super::names::{Class, classify};
 use super::value::{Place, is_secret};
 
 /// Maximum distance between the start of a row and a name in it.
-const LONGEST_ROW: usize = 512;
+const MAX_ROW_LEN: usize = 512;
 
 /// Limit for the rows read of a table.
-const MOST_ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parting {
@@ -55,7 +55,7 @@ fn read_below(text: &str, header: &Range<usize>, found: &mut Vec<Secret>) -> Opt
     let string = text[..header.start].chars().next_back().filter(|before| "\"'`".contains(*before));
     let mut next = next_line(text, header);
     let mut has_ruler = false;
-    for _ in 0..MOST_ROWS {
+    for _ in 0..MAX_ROWS {
         let Some(line) = line_at(text, next) else { break };
         next = next_line(text, &line);
         let start = if margin <= 1 { (line.start + margin).min(line.end) } else { line.start };
@@ -169,12 +169,12 @@ fn header_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     }
     let row = &text[start..line.end];
     let is_marked = row.starts_with(['+', '-']) && !row[1..].starts_with(['+', '-']);
-    (name.start - start <= LONGEST_ROW).then_some(start + usize::from(is_marked)..line.end)
+    (name.start - start <= MAX_ROW_LEN).then_some(start + usize::from(is_marked)..line.end)
 }
 
 /// The start of the line around `at`, or the limit of the search.
 fn line_start(text: &str, at: usize) -> usize {
-    let from = text.floor_char_boundary(at.saturating_sub(LONGEST_ROW));
+    let from = text.floor_char_boundary(at.saturating_sub(MAX_ROW_LEN));
     let before = &text[from..at];
     let line = memchr::memrchr(b'\n', before.as_bytes()).map_or(0, |found| found + 1);
     let escaped = memmem::rfind(&before.as_bytes()[line..], b"\\n").map_or(0, |found| line + found + 2);

@@ -17,13 +17,13 @@ const BEFORE: usize = 256;
 const BEHIND: usize = 1024;
 
 /// Length limit for the prefix of a line.
-const LONGEST_PREFIX: usize = 160;
+const MAX_PREFIX_LEN: usize = 160;
 
 /// Length limit for an HTML tag that only formats text.
-const LONGEST_TAG: usize = 200;
+const MAX_TAG_LEN: usize = 200;
 
 /// Length limit for a terminal sequence. Those that set a title or a link are longer than any colour.
-const LONGEST_SEQUENCE: usize = 256;
+const MAX_SEQUENCE_LEN: usize = 256;
 
 /// Elements that format or lay out text. Elements of data, such as `<password>`, are not included.
 const FORMATTING: &str = "a abbr b br code del div dfn em font h1 h2 h3 h4 h5 h6 i ins kbd label li mark ol p pre q s \
@@ -201,7 +201,7 @@ fn sequence_length(rest: &[u8]) -> Option<usize> {
         }
         // A title or a link, up to a bell or an escaped backslash.
         b']' => {
-            let near = &rest[..rest.len().min(LONGEST_SEQUENCE)];
+            let near = &rest[..rest.len().min(MAX_SEQUENCE_LEN)];
             let end = memchr::memchr2(0x07, 0x1b, near)?;
             Some(if near[end] == 0x07 { end + 1 } else { end + 2 }.min(rest.len()))
         }
@@ -310,7 +310,7 @@ fn tag(rest: &[u8]) -> Option<Escape> {
     let end = match after.first()? {
         b'>' => 0,
         b' ' | b'/' => {
-            let near = &after[..after.len().min(LONGEST_TAG)];
+            let near = &after[..after.len().min(MAX_TAG_LEN)];
             memchr::memchr2(b'>', b'\n', near).filter(|end| near[*end] == b'>')?
         }
         _ => return None,
@@ -347,6 +347,6 @@ fn line_prefix(text: &str, at: usize) -> usize {
     {
         return 0;
     }
-    let near = &text[at..text.floor_char_boundary(text.len().min(at + LONGEST_PREFIX))];
+    let near = &text[at..text.floor_char_boundary(text.len().min(at + MAX_PREFIX_LEN))];
     prefix_length(near.split('\n').next().unwrap_or(""))
 }

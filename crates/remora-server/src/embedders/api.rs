@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// Upper limit for the dimensions of a vector. No supported model has more, and it bounds the size of an
 /// answer.
-const MOST_DIMENSIONS: usize = 4_096;
+const MAX_DIMENSIONS: usize = 4_096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Api {
@@ -130,7 +130,7 @@ fn index(entry: &Value, place: usize) -> Result<usize, String> {
 #[expect(clippy::cast_possible_truncation, reason = "it was an f32 once")]
 fn direction(numbers: &Value) -> Result<Vec<f32>, String> {
     let numbers = numbers.as_array().ok_or("a vector is not a list of numbers")?;
-    if numbers.is_empty() || numbers.len() > MOST_DIMENSIONS {
+    if numbers.is_empty() || numbers.len() > MAX_DIMENSIONS {
         return Err(format!("a vector has {} numbers", numbers.len()));
     }
     let numbers: Option<Vec<f64>> = numbers.iter().map(Value::as_f64).collect();
@@ -200,7 +200,7 @@ mod tests {
                 json!([[1.0, 0.0], ["NaN", 1.0]]),
                 json!([[1.0, 0.0], [1e300, 1e300]]),
                 json!([[1.0, 0.0], "base64"]),
-                json!([[1.0, 0.0], vec![1.0; MOST_DIMENSIONS + 1]]),
+                json!([[1.0, 0.0], vec![1.0; MAX_DIMENSIONS + 1]]),
             ] {
                 assert!(api.vectors(&answer(api, &wrong), 2).is_err(), "{api:?} {wrong}");
             }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use remora_core::settings::{self, Search};
 use remora_core::time::Time;
 use remora_embed::Embedder;
-use remora_net::{Health, Trouble};
+use remora_net::{Health, Outage};
 use remora_search::{Embed, EmbedError, Embeddings, Prepared, Purpose};
 
 pub use remote::Remote;
@@ -74,7 +74,7 @@ fn unusable(settings: &Search, error: EmbedError, since: Time) -> Health {
     Health {
         provider: settings.embedder.as_str().to_owned(),
         model: settings.embedder_model.clone(),
-        trouble: Some(Trouble { reason: error.0, since, next_try: since }),
+        trouble: Some(Outage { reason: error.0, since, next_try: since }),
     }
 }
 

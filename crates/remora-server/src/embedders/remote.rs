@@ -9,25 +9,25 @@ use remora_core::privacy;
 use remora_core::settings::{Search, Secret};
 use remora_core::text::prefix;
 use remora_core::time::Time;
-use remora_net::{CallError, Health, Http, Patience, Trouble};
+use remora_net::{CallError, Health, Http, Outage, RetryClock};
 use remora_search::{Closeness, EXAMPLES, EmbedError, Embeddings, Purpose};
 use tokio::time::timeout;
 
 use super::api::Api;
 
 /// Timeout of one request. A slow machine may have to load the model first and then read some pages of text.
-const LONGEST_EXCHANGE: Duration = Duration::from_mins(2);
+const MAX_EXCHANGE: Duration = Duration::from_mins(2);
 /// Limits for one request: an answer has thousands of numbers per text, and a slow machine takes seconds per
 /// page.
-const MOST_TEXTS: usize = 32;
-const MOST_BYTES: usize = 32_000;
+const MAX_TEXTS: usize = 32;
+const MAX_BYTES: usize = 32_000;
 /// Longer texts are cut. A token has at least one byte, and every supported model takes at least 8,191
 /// tokens.
-const LONGEST_TEXT: usize = 8_000;
+const MAX_TEXT_LEN: usize = 8_000;
 /// Longer queries are cut. The beginning of a long prompt says what it is about.
-const LONGEST_QUESTION: usize = 1_000;
+const MAX_QUESTION_LEN: usize = 1_000;
 /// A refused text is halved and retried down to this length.
-const SHORTEST_TEXT: usize = 500;
+const MIN_TEXT_LEN: usize = 500;
 /// After a query that was too slow for a prompt, the embedder is not called for prompts for this long.
 const MEMORY_OF_SLOWNESS: Duration = Duration::from_mins(1);
 
@@ -39,7 +39,7 @@ pub struct Remote {
     model: String,
     /// The name of its vectors, without their dimensions.
     name: String,
-    patience: Mutex<Patience>,
+    patience: Mutex<RetryClock>,
     /// Learned from the first answer. Locked while that request runs, so that only one is sent.
     acquaintance: tokio::sync::Mutex<Option<Acquaintance>>,
     /// Whether a query whose caller gave up is still running.
@@ -64,7 +64,7 @@ impl Drop for Exchange<'_> {
 }
 
 /// Why a request failed.
-struct Failure {
+struct EmbedFailure {
     reason: String,
     retry_after: Option<Duration>,
     /// The service works, but refuses these texts.
@@ -91,7 +91,7 @@ impl Remote {
         let url = api.base_url(&url);
         let model = given(&settings.embedder_model, api.own_model());
         let key = Some(settings.embedder_api_key.clone()).filter(Secret::is_set);
-        let http = Http::new(url, key, LONGEST_EXCHANGE).map_err(|error| {
+        let http = Http::new(url, key, MAX_EXCHANGE).map_err(|error| {
             EmbedError(format!("search.embedder_url: {error}: `remora config set search.embedder_url URL`"))
         })?;
         // A local server often serves one model under any name, so its URL identifies it better.
@@ -116,7 +116,7 @@ impl Remote {
         Health { provider, model, trouble: self.trouble() }
     }
 
-    pub(crate) fn trouble(&self) -> Option<Trouble> {
+    pub(crate) fn trouble(&self) -> Option<Outage> {
         self.patience().trouble().cloned()
     }
 
@@ -215,7 +215,7 @@ impl Remote {
             let answers = self.exchange(owned(answers), Purpose::Document).await?;
             let dimensions = questions.first().map_or(0, Vec::len);
             if answers.iter().any(|answer| answer.len() != dimensions) {
-                return Err(Failure::of_answer("its vectors have different lengths"));
+                return Err(EmbedFailure::of_answer("its vectors have different lengths"));
             }
             Ok((questions, answers, dimensions))
         };
@@ -228,7 +228,7 @@ impl Remote {
     /// `may_be_refused`, a refusal does not count against the service: it may be caused by the text.
     async fn attempt<T>(
         &self,
-        exchange: impl Future<Output = Result<T, Failure>>,
+        exchange: impl Future<Output = Result<T, EmbedFailure>>,
         may_be_refused: bool,
     ) -> Result<T, EmbedError> {
         let admitted = self.patience().admit(Time::now());
@@ -259,14 +259,14 @@ impl Remote {
         EmbedError(format!("{}: {reason}", self.provider))
     }
 
-    fn patience(&self) -> MutexGuard<'_, Patience> {
+    fn patience(&self) -> MutexGuard<'_, RetryClock> {
         self.patience.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn exchange(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
+    async fn exchange(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedFailure> {
         let longest = match purpose {
-            Purpose::Question => LONGEST_QUESTION,
-            Purpose::Document => LONGEST_TEXT,
+            Purpose::Question => MAX_QUESTION_LEN,
+            Purpose::Document => MAX_TEXT_LEN,
         };
         let texts = sendable(texts, longest).await?;
         let mut vectors = Vec::with_capacity(texts.len());
@@ -285,9 +285,9 @@ impl Remote {
 
     /// Embeds a document that was refused, in shorter and shorter parts. A document that is refused at every
     /// length gets a vector that is similar to nothing; keyword search still finds it.
-    async fn send_in_part(&self, text: &str) -> Result<Vec<f32>, Failure> {
-        let mut length = LONGEST_TEXT;
-        while length >= SHORTEST_TEXT {
+    async fn send_in_part(&self, text: &str) -> Result<Vec<f32>, EmbedFailure> {
+        let mut length = MAX_TEXT_LEN;
+        while length >= MIN_TEXT_LEN {
             match self.send(&[prefix(text, length).to_owned()], Purpose::Document).await {
                 Err(failure) if failure.is_refusal => length /= 2,
                 made => return Ok(made?.swap_remove(0)),
@@ -298,23 +298,23 @@ impl Remote {
     }
 
     /// Sends one request.
-    async fn send(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
+    async fn send(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedFailure> {
         let url = self.http.url(self.api.path(self.http.base_path()));
         let headers = [("authorization", self.http.key_header("Bearer ")?)];
         let body = self.api.question(&self.model, texts, purpose);
         let answer = self.http.post(url, headers, &body).await?;
-        self.api.vectors(&answer, texts.len()).map_err(|reason| Failure::of_answer(&reason))
+        self.api.vectors(&answer, texts.len()).map_err(|reason| EmbedFailure::of_answer(&reason))
     }
 }
 
-impl Failure {
+impl EmbedFailure {
     /// An answer arrived, but is unusable.
     fn of_answer(reason: &str) -> Self {
         Self { reason: format!("unusable answer: {reason}"), retry_after: None, is_refusal: false }
     }
 }
 
-impl From<CallError> for Failure {
+impl From<CallError> for EmbedFailure {
     fn from(error: CallError) -> Self {
         Self {
             retry_after: error.retry_after(),
@@ -332,9 +332,9 @@ fn portions(texts: &[String]) -> Vec<&[String]> {
         let mut bytes = 0;
         let fits = |text: &&String| {
             bytes += text.len();
-            bytes <= MOST_BYTES
+            bytes <= MAX_BYTES
         };
-        let count = rest.iter().take(MOST_TEXTS).take_while(fits).count().max(1);
+        let count = rest.iter().take(MAX_TEXTS).take_while(fits).count().max(1);
         let (portion, others) = rest.split_at(count);
         portions.push(portion);
         rest = others;
@@ -343,7 +343,7 @@ fn portions(texts: &[String]) -> Vec<&[String]> {
 }
 
 /// Redacts and cuts texts before they are sent. Runs on a blocking thread, because it takes a while.
-async fn sendable(texts: Vec<String>, longest: usize) -> Result<Vec<String>, Failure> {
+async fn sendable(texts: Vec<String>, longest: usize) -> Result<Vec<String>, EmbedFailure> {
     let clean = move || -> Vec<String> {
         texts
             .iter()
@@ -354,7 +354,7 @@ async fn sendable(texts: Vec<String>, longest: usize) -> Result<Vec<String>, Fai
             })
             .collect()
     };
-    tokio::task::spawn_blocking(clean).await.map_err(|_| Failure {
+    tokio::task::spawn_blocking(clean).await.map_err(|_| EmbedFailure {
         reason: "redacting the text hit a bug".to_owned(),
         retry_after: None,
         is_refusal: false,

@@ -1,13 +1,14 @@
 //! Parameters, body and path of a request, as types that also describe themselves.
 //!
-//! A handler takes [`Asked`], [`Sent`] and [`Id`]. The router derives the OpenAPI document from its
+//! A handler takes [`Query`], [`JsonBody`] and [`PathId`]. The router derives the OpenAPI document from its
 //! signature.
 
 use std::borrow::Cow;
 use std::fmt;
 
+use axum::extract;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use remora_app::records::record_id;
 use remora_core::document::{RecordId, RecordKind};
@@ -29,13 +30,13 @@ const DOCUMENTED: &str = "docs/http.md and `GET /api/openapi.json` list the para
 /// The query parameters. Unknown ones are rejected by the type, because a mistyped filter would return too
 /// much.
 #[derive(Debug)]
-pub(super) struct Asked<P>(pub(super) P);
+pub(super) struct Query<P>(pub(super) P);
 
-impl<S: Sync, P: DeserializeOwned> FromRequestParts<S> for Asked<P> {
+impl<S: Sync, P: DeserializeOwned> FromRequestParts<S> for Query<P> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)?;
+        let extract::Query(pairs) = extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)?;
         Ok(Self(P::deserialize(Pairs::from(pairs))?))
     }
 }
@@ -47,9 +48,9 @@ pub(super) trait Body: DeserializeOwned {
 
 /// The body of a request, as JSON. An empty one counts as `{}`.
 #[derive(Debug)]
-pub(super) struct Sent<B>(pub(super) B);
+pub(super) struct JsonBody<B>(pub(super) B);
 
-impl<S: Sync, B: Body> FromRequest<S> for Sent<B> {
+impl<S: Sync, B: Body> FromRequest<S> for JsonBody<B> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
@@ -62,9 +63,9 @@ impl<S: Sync, B: Body> FromRequest<S> for Sent<B> {
 
 /// The name in a path, such as the id of an observation.
 #[derive(Debug)]
-pub(super) struct Id(pub(super) String);
+pub(super) struct PathId(pub(super) String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Id {
+impl<S: Send + Sync> FromRequestParts<S> for PathId {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
@@ -96,25 +97,25 @@ impl From<RecordName> for String {
     }
 }
 
-/// A number from `LEAST` to `MOST`.
+/// A number from `MIN` to `MAX`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Within<const LEAST: u32, const MOST: u32>(pub(super) u32);
+pub(super) struct Within<const MIN: u32, const MAX: u32>(pub(super) u32);
 
-impl<'de, const LEAST: u32, const MOST: u32> Deserialize<'de> for Within<LEAST, MOST> {
+impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Within<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = String::deserialize(deserializer)?.trim().parse().ok();
-        let number = number.filter(|number| (LEAST..=MOST).contains(number));
-        number.map(Self).ok_or_else(|| D::Error::custom(format!("expected {LEAST} to {MOST}")))
+        let number = number.filter(|number| (MIN..=MAX).contains(number));
+        number.map(Self).ok_or_else(|| D::Error::custom(format!("expected {MIN} to {MAX}")))
     }
 }
 
-impl<const LEAST: u32, const MOST: u32> JsonSchema for Within<LEAST, MOST> {
+impl<const MIN: u32, const MAX: u32> JsonSchema for Within<MIN, MAX> {
     fn schema_name() -> Cow<'static, str> {
-        format!("From{LEAST}To{MOST}").into()
+        format!("From{MIN}To{MAX}").into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
+        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
     }
 }
 

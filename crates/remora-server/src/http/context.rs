@@ -20,15 +20,15 @@ use remora_store::retrievals::Item;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Body, Sent, Within};
+use super::asked::{Body, JsonBody, Query, Within};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::{Http, project};
 
-const MOST_TOKENS: u32 = 100_000;
+const MAX_TOKENS: u32 = 100_000;
 
-pub(super) fn router() -> Api {
-    Api::default()
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default()
         .get("/api/context/inject", inject)
         .post("/api/context/semantic", semantic)
         .post(remora_client::RECALL, recall)
@@ -98,7 +98,7 @@ impl Body for PromptRequest {
 /// Selects what to inject with a prompt of a captured session.
 async fn semantic(
     State(http): State<Arc<Http>>,
-    Sent(question): Sent<Question>,
+    JsonBody(question): JsonBody<Question>,
 ) -> Result<Json<Injected>, ApiError> {
     let Some((project, session, host)) = asker(&http, &question).await? else {
         return Ok(Json(Injected::default()));
@@ -133,8 +133,8 @@ async fn asker(
     if !question.explain {
         return Err(ApiError::invalid("`session_id` is missing", HINT));
     }
-    let whose = project::whose(question.project.clone(), question.cwd.clone())?;
-    let project = http.read(move |store| remora_app::project(store, &whose)).await?;
+    let selector = project::scope_of(question.project.clone(), question.cwd.clone())?;
+    let project = http.read(move |store| remora_app::project(store, &selector)).await?;
     Ok(Some((project, NEW_SESSION, host)))
 }
 
@@ -142,7 +142,7 @@ async fn asker(
 /// they log the injection themselves.
 async fn recall(
     State(http): State<Arc<Http>>,
-    Sent(request): Sent<PromptRequest>,
+    JsonBody(request): JsonBody<PromptRequest>,
 ) -> Result<Json<Option<Injection>>, ApiError> {
     Ok(Json(http.recall(request).await?.injection))
 }
@@ -150,7 +150,7 @@ async fn recall(
 /// Like [`recall`], with all candidates, for our own commands.
 async fn explain(
     State(http): State<Arc<Http>>,
-    Sent(request): Sent<PromptRequest>,
+    JsonBody(request): JsonBody<PromptRequest>,
 ) -> Result<Json<Explained>, ApiError> {
     Ok(Json(http.recall(request).await?))
 }
@@ -179,28 +179,28 @@ impl Http {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct InjectQuery {
     /// The project: an id, an absolute path or a unique name
     project: Option<String>,
     /// Instead of `project`: a directory, absolute
     cwd: Option<String>,
     /// The limit for the text; default: the setting `context.tokens`
-    tokens: Option<Within<0, MOST_TOKENS>>,
+    tokens: Option<Within<0, MAX_TOKENS>>,
 }
 
 /// Returns the injection for the start of a session.
 async fn inject(
     State(http): State<Arc<Http>>,
-    Asked(asked): Asked<Parameters>,
+    Query(asked): Query<InjectQuery>,
 ) -> Result<Json<Injected>, ApiError> {
-    let Parameters { project, cwd, tokens } = asked;
+    let InjectQuery { project, cwd, tokens } = asked;
     http.shared.refresh_settings();
     let settings = http.shared.settings();
     let budget = u64::from(tokens.map_or(settings.context.tokens, |Within(tokens)| tokens));
-    let whose = project::whose(project, cwd)?;
+    let selector = project::scope_of(project, cwd)?;
     let preview = http.read(move |store| {
         let reader = Reader { limit: budget, more: More::Commands(&remora_sys::process::command("remora")) };
-        start::preview(store, &whose, &settings, reader, Time::now())
+        start::preview(store, &selector, &settings, reader, Time::now())
     });
     Ok(Json(preview.await?.injection.into()))
 }

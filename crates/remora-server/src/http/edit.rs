@@ -12,15 +12,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Http;
-use super::asked::{Body, Id, One, RecordName, Sent};
+use super::asked::{Body, JsonBody, One, PathId, RecordName};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::visitor::Visitor;
 
 const HINT: &str = r#"send {"title": …, "narrative": …, "type": …, "facts": […]}, {"merge": ["15"]} or {"superseded_by": "20"}"#;
 
-pub(super) fn router() -> Api {
-    Api::default()
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default()
         .patch("/api/v1/observations/{id}", change)
         .post("/api/v1/observations/{id}/undo", undo)
         .get("/api/v1/observations/{id}/revisions", history)
@@ -46,8 +46,8 @@ impl Body for EditBody {
 async fn change(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Id(id): Id,
-    Sent(said): Sent<EditBody>,
+    PathId(id): PathId,
+    JsonBody(said): JsonBody<EditBody>,
 ) -> Result<Json<ObservationRow>, ApiError> {
     let EditBody { title, narrative, kind, facts, merge, superseded_by } = said;
     let merge: Vec<String> = merge.into_iter().map(String::from).collect();
@@ -72,7 +72,7 @@ async fn change(
 async fn undo(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Id(id): Id,
+    PathId(id): PathId,
 ) -> Result<Json<ObservationRow>, ApiError> {
     let by = visitor.speaks_as();
     http.change(move |store| Ok(edit::undo(store, &id, by, Time::now())?.row)).await
@@ -83,7 +83,7 @@ struct History {
     revisions: Vec<Revision>,
 }
 
-async fn history(State(http): State<Arc<Http>>, Id(id): Id) -> Result<Json<History>, ApiError> {
+async fn history(State(http): State<Arc<Http>>, PathId(id): PathId) -> Result<Json<History>, ApiError> {
     let revisions = http.read(move |store| edit::history(store, &id)).await?;
     Ok(Json(History { revisions }))
 }

@@ -41,7 +41,7 @@ pub(super) enum ApiError {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Body<'a> {
+struct ErrorBody<'a> {
     error: Error<'a>,
 }
 
@@ -86,7 +86,7 @@ impl ApiError {
             settings.meta_schema = None;
         });
         generator.contract = Contract::Serialize;
-        generator.into_generator().into_root_schema_for::<Body<'_>>()
+        generator.into_generator().into_root_schema_for::<ErrorBody<'_>>()
     }
 
     fn status(&self) -> StatusCode {
@@ -146,7 +146,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (code, message, hint) = self.parts();
         let failure = Failure(message.to_owned());
-        let body = Json(Body { error: Error { code, message, hint } });
+        let body = Json(ErrorBody { error: Error { code, message, hint } });
         let mut response = (self.status(), body).into_response();
         response.extensions_mut().insert(failure);
         match self {

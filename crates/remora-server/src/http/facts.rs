@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use remora_app::Whose;
+use remora_app::ProjectSelector;
 use remora_app::facts::{self, Entry, Set, SetRequest};
 use remora_core::fact::FactKind;
 use remora_core::time::Time;
@@ -12,16 +12,16 @@ use remora_store::FactRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Body, Id, One, Sent};
+use super::asked::{Body, JsonBody, One, PathId, Query};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::visitor::Visitor;
 use super::{Http, project};
 
 const CHANGE_HINT: &str = r#"send {"value": "pnpm"} or {"confirm": true}, with "project" as for the others"#;
 
-pub(super) fn router() -> Api {
-    Api::default()
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default()
         .get("/api/memory/facts", list)
         .post("/api/memory/facts", set)
         .patch("/api/memory/facts/{key}", change)
@@ -39,20 +39,20 @@ struct ListFactsParameters {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Listing {
+struct FactListing {
     facts: Vec<Entry>,
 }
 
 async fn list(
     State(http): State<Arc<Http>>,
-    Asked(ListFactsParameters { project, key }): Asked<ListFactsParameters>,
-) -> Result<Json<Listing>, ApiError> {
-    let whose = whose(project)?;
+    Query(ListFactsParameters { project, key }): Query<ListFactsParameters>,
+) -> Result<Json<FactListing>, ApiError> {
+    let selector = scope_of(project)?;
     let facts = http.read(move |store| match key {
-        Some(key) => facts::history(store, &whose, &key),
-        None => facts::list(store, &whose),
+        Some(key) => facts::history(store, &selector, &key),
+        None => facts::list(store, &selector),
     });
-    Ok(Json(Listing { facts: facts.await? }))
+    Ok(Json(FactListing { facts: facts.await? }))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -73,11 +73,12 @@ impl Body for SetFactBody {
 async fn set(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(said): Sent<SetFactBody>,
+    JsonBody(said): JsonBody<SetFactBody>,
 ) -> Result<Json<Set>, ApiError> {
     let SetFactBody { key, value, kind, project, replace } = said;
     let kind = kind.map(|One(kind)| kind);
-    let request = SetRequest { whose: whose(project)?, key, value, kind, by: visitor.speaks_as(), replace };
+    let request =
+        SetRequest { selector: scope_of(project)?, key, value, kind, by: visitor.speaks_as(), replace };
     http.change(move |store| facts::set(store, &request, Time::now())).await
 }
 
@@ -98,18 +99,20 @@ impl Body for ChangeFactBody {
 async fn change(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Id(key): Id,
-    Sent(change): Sent<ChangeFactBody>,
+    PathId(key): PathId,
+    JsonBody(change): JsonBody<ChangeFactBody>,
 ) -> Result<Json<Entry>, ApiError> {
     let ChangeFactBody { value, kind, confirm, project } = change;
-    let (whose, by) = (whose(project)?, visitor.speaks_as());
+    let (selector, by) = (scope_of(project)?, visitor.speaks_as());
     match (value, confirm) {
         (Some(value), false) => {
             let kind = kind.map(|One(kind)| kind);
-            let request = SetRequest { whose, key, value, kind, by, replace: true };
+            let request = SetRequest { selector, key, value, kind, by, replace: true };
             http.change(move |store| Ok(facts::change(store, &request, Time::now())?.fact)).await
         }
-        (None, true) => http.change(move |store| facts::confirm(store, &whose, &key, by, Time::now())).await,
+        (None, true) => {
+            http.change(move |store| facts::confirm(store, &selector, &key, by, Time::now())).await
+        }
         _ => Err(ApiError::invalid("either value or confirm is needed", CHANGE_HINT)),
     }
 }
@@ -124,12 +127,12 @@ struct FactScopeParameters {
 async fn remove(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Id(key): Id,
-    Asked(FactScopeParameters { project }): Asked<FactScopeParameters>,
+    PathId(key): PathId,
+    Query(FactScopeParameters { project }): Query<FactScopeParameters>,
 ) -> Result<Json<FactRow>, ApiError> {
-    let whose = whose(project)?;
+    let selector = scope_of(project)?;
     let by = visitor.speaks_as();
-    http.change(move |store| facts::remove(store, &whose, &key, by, Time::now())).await
+    http.change(move |store| facts::remove(store, &selector, &key, by, Time::now())).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -146,12 +149,12 @@ impl Body for UndoFactBody {
 async fn undo(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(UndoFactBody { id }): Sent<UndoFactBody>,
+    JsonBody(UndoFactBody { id }): JsonBody<UndoFactBody>,
 ) -> Result<Json<Entry>, ApiError> {
     let by = visitor.speaks_as();
     http.change(move |store| facts::undo(store, &id, by, Time::now())).await
 }
 
-fn whose(project: Option<String>) -> Result<Whose, ApiError> {
-    project.map_or(Ok(Whose::All), project::named)
+fn scope_of(project: Option<String>) -> Result<ProjectSelector, ApiError> {
+    project.map_or(Ok(ProjectSelector::All), project::named)
 }

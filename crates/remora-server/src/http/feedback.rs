@@ -10,14 +10,14 @@ use remora_core::time::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::asked::{Body, Id, Sent};
+use super::asked::{Body, JsonBody, PathId};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::visitor::Visitor;
 use super::{Http, project};
 
-pub(super) fn router() -> Api {
-    Api::default().post("/api/observations/{id}/feedback", give)
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default().post("/api/observations/{id}/feedback", give)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -38,8 +38,8 @@ impl Body for VerdictBody {
 async fn give(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Id(id): Id,
-    Sent(said): Sent<VerdictBody>,
+    PathId(id): PathId,
+    JsonBody(said): JsonBody<VerdictBody>,
 ) -> Result<Json<JudgedRecord>, ApiError> {
     let VerdictBody { verdict, undo, project } = said;
     let only = project.map(project::named).transpose()?;

@@ -5,24 +5,24 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use remora_app::Whose;
+use remora_app::ProjectSelector;
 use remora_app::forget::{ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
 use remora_core::time::Time;
 use remora_store::forget::{Erased, Forgetting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Body, RecordName, Sent};
+use super::asked::{Body, JsonBody, RecordName};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::visitor::Visitor;
 use super::{Http, project};
 
 const HINT: &str =
     r#"send {"ids": ["12"]} or {"project": "NAME", "topic": "WORDS"}, and "confirm": true to carry it out"#;
 
-pub(super) fn router() -> Api {
-    Api::default().post("/api/v1/forget", forget).post("/api/v1/forget/undo", undo)
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default().post("/api/v1/forget", forget).post("/api/v1/forget/undo", undo)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -67,7 +67,7 @@ struct ForgetAnswer {
 async fn forget(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(said): Sent<ForgetBody>,
+    JsonBody(said): JsonBody<ForgetBody>,
 ) -> Result<Json<ForgetAnswer>, ApiError> {
     let ForgetBody {
         ids,
@@ -85,7 +85,7 @@ async fn forget(
     } = said;
     let ids: Vec<String> = ids.into_iter().map(String::from).collect();
     // Ids need no project.
-    let whose = if ids.is_empty() { project::whose(project, cwd)? } else { Whose::All };
+    let selector = if ids.is_empty() { project::scope_of(project, cwd)? } else { ProjectSelector::All };
     let matching = Matching {
         topic,
         threshold: threshold.unwrap_or(THRESHOLD),
@@ -94,7 +94,7 @@ async fn forget(
         from,
         until,
         everything,
-        ..Matching::new(whose)
+        ..Matching::new(selector)
     };
     let request = ForgetRequest::new(ids, matching)?;
     let plan = http.shared.plan_forgetting(request).await?;
@@ -123,7 +123,7 @@ impl Body for UndoForgettingBody {
 async fn undo(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(UndoForgettingBody { id }): Sent<UndoForgettingBody>,
+    JsonBody(UndoForgettingBody { id }): JsonBody<UndoForgettingBody>,
 ) -> Result<Json<Forgetting>, ApiError> {
     let by = visitor.speaks_as();
     http.change(move |store| remora_app::forget::undo(store, id, by, Time::now())).await

@@ -22,11 +22,11 @@ use remora_store::{DataDir, problems};
 use super::Http;
 use super::error::{ApiError, Failure, Reason};
 use super::pages;
-use super::strangers::Standing;
+use super::strangers::Authenticated;
 use super::visitor::{Root, Visitor};
 
 /// Upper limit for a request body, in bytes.
-pub(super) const LARGEST_BODY: u64 = 16 << 20;
+pub(super) const MAX_BODY_BYTES: u64 = 16 << 20;
 /// Why a link on another site is refused.
 pub(super) const OTHER_SITE: &str = "it comes from another site";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -123,7 +123,7 @@ fn check_body(headers: &HeaderMap) -> Result<(), ApiError> {
         return Err(ApiError::NotJson);
     }
     let length = single(headers, &CONTENT_LENGTH)?.and_then(|length| length.parse::<u64>().ok());
-    if length.is_some_and(|length| length > LARGEST_BODY) { Err(ApiError::TooLarge) } else { Ok(()) }
+    if length.is_some_and(|length| length > MAX_BODY_BYTES) { Err(ApiError::TooLarge) } else { Ok(()) }
 }
 
 /// Returns a header that may appear once. Duplicates are rejected, because a proxy and this server might each
@@ -151,7 +151,7 @@ pub(super) async fn admit(State(http): State<Arc<Http>>, mut request: Request, n
             if let Some(visitor) = visitor {
                 request.extensions_mut().insert(visitor);
             }
-            if let Some(standing) = request.extensions().get::<Standing>() {
+            if let Some(standing) = request.extensions().get::<Authenticated>() {
                 standing.identified();
             }
             http.shared.activity.touch();

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Http;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 
-pub(super) fn router() -> Api {
-    Api::default().get("/api/health", health)
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default().get("/api/health", health)
 }
 
 #[derive(Serialize, JsonSchema)]

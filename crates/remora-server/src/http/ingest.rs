@@ -11,7 +11,7 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use futures_util::StreamExt;
-use remora_app::capture::{self, Door, Reason, Report, Taken};
+use remora_app::capture::{self, Door, HookReport, Reason, Taken};
 use remora_core::event::Event;
 use remora_core::host::Host;
 use remora_core::ids::EventId;
@@ -25,19 +25,19 @@ use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::error::ApiError;
-use super::guard::LARGEST_BODY;
-use super::operation::{Operation, Part, Schemas};
-use super::routes::Api;
-use super::{Http, PATIENCE};
+use super::guard::MAX_BODY_BYTES;
+use super::operation::{Operation, OperationPart, Schemas};
+use super::routes::ApiRoutes;
+use super::{BODY_TIMEOUT, Http};
 
 /// Limit for events that are being stored, in portions of [`PORTION`] bytes: 1024 small events, or fewer large ones.
 pub(super) const ROOM: usize = 1024;
 const PORTION: u64 = 64 << 10;
 /// Limit for the portions of one body. A larger body does not need more memory.
-const MOST_PORTIONS: u64 = 40;
+const MAX_PORTIONS: u64 = 40;
 
-pub(super) fn router() -> Api {
-    Api::default()
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default()
         .post("/api/sessions/init", take_in::<Init>)
         .post("/api/sessions/observations", take_in::<Observations>)
         .post("/api/sessions/summarize", take_in::<Summarize>)
@@ -45,9 +45,9 @@ pub(super) fn router() -> Api {
 }
 
 /// A message of type `M`. Its body is parsed as it arrives, as a hook parses its input.
-struct Coming<M>(Request, PhantomData<M>);
+struct EventBody<M>(Request, PhantomData<M>);
 
-impl<S: Sync, M> FromRequest<S> for Coming<M> {
+impl<S: Sync, M> FromRequest<S> for EventBody<M> {
     type Rejection = Infallible;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
@@ -55,7 +55,7 @@ impl<S: Sync, M> FromRequest<S> for Coming<M> {
     }
 }
 
-impl<M: Message> Part for Coming<M> {
+impl<M: Message> OperationPart for EventBody<M> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         operation.body = Some(schemas.asked::<Whole<M>>());
     }
@@ -69,13 +69,13 @@ struct Acknowledged {
     duplicate: bool,
     id: Option<EventId>,
     /// Why it was not stored.
-    reason: Option<Absence>,
+    reason: Option<NotStored>,
 }
 
 /// Why an event was not stored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Absence {
+enum NotStored {
     NotAnEvent,
     #[serde(untagged)]
     LeftOut(Reason),
@@ -83,25 +83,25 @@ enum Absence {
 
 async fn take_in<M: Message>(
     State(http): State<Arc<Http>>,
-    Coming(request, _): Coming<M>,
+    EventBody(request, _): EventBody<M>,
 ) -> Result<Json<Acknowledged>, ApiError> {
     let _room = reserve(&http, request.headers())?;
-    let body = tokio::time::timeout(PATIENCE, read(request.into_body()));
+    let body = tokio::time::timeout(BODY_TIMEOUT, read(request.into_body()));
     let document = body.await.map_err(|_| ApiError::Slow)??;
     let event = match remora_hosts::read(Host::Generic, Some(M::NAME), document) {
         Reading::Event(event) => placed(&http, *event).await?,
         Reading::Malformed(reason) => return Err(ApiError::invalid(reason, "docs/http.md shows the bodies")),
         Reading::Synthetic { .. } | Reading::FileAhead(_) | Reading::Nothing => {
-            return Ok(left_out(Absence::NotAnEvent));
+            return Ok(left_out(NotStored::NotAnEvent));
         }
     };
     http.shared.refresh_settings();
     let settings = http.shared.settings();
-    let report = Report::Event(Box::new(event));
+    let report = HookReport::Event(Box::new(event));
     match capture::take(&http.shared.dir, &settings, http.home.as_deref(), report, Time::now())? {
         Taken::Record(record) => store(&http, *record).await.map(Json),
-        Taken::LeftOut(reason) => Ok(left_out(Absence::LeftOut(reason))),
-        Taken::FileAhead(_) | Taken::Synthetic => Ok(left_out(Absence::NotAnEvent)),
+        Taken::LeftOut(reason) => Ok(left_out(NotStored::LeftOut(reason))),
+        Taken::FileAhead(_) | Taken::Synthetic => Ok(left_out(NotStored::NotAnEvent)),
     }
 }
 
@@ -119,14 +119,14 @@ async fn store(http: &Http, record: EventRecord) -> Result<Acknowledged, ApiErro
     Ok(Acknowledged { stored: true, id: Some(id), ..Acknowledged::default() })
 }
 
-fn left_out(reason: Absence) -> Json<Acknowledged> {
+fn left_out(reason: NotStored) -> Json<Acknowledged> {
     Json(Acknowledged { reason: Some(reason), ..Acknowledged::default() })
 }
 
 /// Reserves room for a body, by the length it announces.
 fn reserve(http: &Http, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, ApiError> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    let portions = length.map_or(MOST_PORTIONS, |length| (length / PORTION + 1).min(MOST_PORTIONS));
+    let portions = length.map_or(MAX_PORTIONS, |length| (length / PORTION + 1).min(MAX_PORTIONS));
     Arc::clone(&http.room)
         .try_acquire_many_owned(u32::try_from(portions).unwrap_or(u32::MAX))
         .map_err(|_| ApiError::Unavailable("too much is coming in at once"))
@@ -141,7 +141,7 @@ async fn read(body: Body) -> Result<Document, ApiError> {
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|_| malformed("the body broke off".to_owned()))?;
         length += chunk.len() as u64;
-        if length > LARGEST_BODY {
+        if length > MAX_BODY_BYTES {
             return Err(ApiError::TooLarge);
         }
         intake.push(&chunk).map_err(|error| malformed(error.to_string()))?;

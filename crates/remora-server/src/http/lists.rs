@@ -12,16 +12,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Http;
-use super::asked::{Asked, List, Within};
+use super::asked::{List, Query, Within};
 use super::error::ApiError;
 use super::project;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 
 const DEFAULT_LIMIT: u32 = 20;
-const LARGEST_LIMIT: u32 = 100;
+const MAX_LIMIT: u32 = 100;
 
-pub(super) fn router() -> Api {
-    Api::default()
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default()
         .get("/api/observations", observations)
         .get("/api/summaries", summaries)
         .get("/api/prompts", prompts)
@@ -30,8 +30,8 @@ pub(super) fn router() -> Api {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
-    limit: Option<Within<1, LARGEST_LIMIT>>,
+struct ListQuery {
+    limit: Option<Within<1, MAX_LIMIT>>,
     offset: Option<Within<0, { u32::MAX }>>,
     /// The project: an id, an absolute path or a unique name
     project: Option<String>,
@@ -42,7 +42,7 @@ struct Parameters {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfObservations {
-    limit: Option<Within<1, LARGEST_LIMIT>>,
+    limit: Option<Within<1, MAX_LIMIT>>,
     offset: Option<Within<0, { u32::MAX }>>,
     /// The project: an id, an absolute path or a unique name
     project: Option<String>,
@@ -66,15 +66,15 @@ type ListAnswer<T> = Result<Json<Listing<T>>, ApiError>;
 
 async fn observations(
     State(http): State<Arc<Http>>,
-    Asked(asked): Asked<OfObservations>,
+    Query(asked): Query<OfObservations>,
 ) -> ListAnswer<ObservationRow> {
     let OfObservations { limit, offset, project, session, ids } = asked;
     let Some(List(ids)) = ids else {
-        let parameters = Parameters { limit, offset, project, session };
+        let parameters = ListQuery { limit, offset, project, session };
         return list(&http, parameters, Store::list_observations).await;
     };
-    if ids.len() > LARGEST_LIMIT as usize {
-        return Err(ApiError::invalid("ids has too many", format!("ask for at most {LARGEST_LIMIT}")));
+    if ids.len() > MAX_LIMIT as usize {
+        return Err(ApiError::invalid("ids has too many", format!("ask for at most {MAX_LIMIT}")));
     }
     let only = project.map(project::named).transpose()?;
     let fetch = move |store: &mut Store| Ok(records::observations(store, &ids, only.as_ref(), Time::now()));
@@ -83,38 +83,38 @@ async fn observations(
     Ok(Json(Listing {
         items,
         total: i64::try_from(total).unwrap_or(i64::MAX),
-        limit: LARGEST_LIMIT,
+        limit: MAX_LIMIT,
         offset: 0,
         has_more: false,
     }))
 }
 
-async fn summaries(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> ListAnswer<SummaryRow> {
+async fn summaries(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SummaryRow> {
     list(&http, asked, Store::list_summaries).await
 }
 
-async fn prompts(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> ListAnswer<PromptRow> {
+async fn prompts(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<PromptRow> {
     list(&http, asked, Store::list_prompts).await
 }
 
-async fn sessions(State(http): State<Arc<Http>>, Asked(asked): Asked<Parameters>) -> ListAnswer<SessionRow> {
+async fn sessions(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SessionRow> {
     list(&http, asked, |store, selection| records::sessions(store, selection, None)).await
 }
 
 type Lister<T, E> = fn(&Store, &Selection) -> Result<Page<T>, E>;
 
-async fn list<T, E>(http: &Http, parameters: Parameters, lister: Lister<T, E>) -> ListAnswer<T>
+async fn list<T, E>(http: &Http, parameters: ListQuery, lister: Lister<T, E>) -> ListAnswer<T>
 where
     T: Send + 'static,
     E: 'static,
     AppError: From<E>,
 {
-    let Parameters { limit, offset, project, session } = parameters;
+    let ListQuery { limit, offset, project, session } = parameters;
     let limit = limit.map_or(DEFAULT_LIMIT, |Within(limit)| limit);
     let offset = offset.map_or(0, |Within(offset)| offset);
-    let whose = project.map(project::named).transpose()?;
+    let selector = project.map(project::named).transpose()?;
     let page = http.read(move |store| {
-        let project = whose.map(|whose| remora_app::project(store, &whose)).transpose()?;
+        let project = selector.map(|selector| remora_app::project(store, &selector)).transpose()?;
         let session = session.map(|name| remora_app::session_id(store, &name)).transpose()?;
         let selection = Selection { project, session, limit, offset };
         Ok(lister(store, &selection)?)

@@ -17,7 +17,7 @@ use remora_store::{SavedBy, Store};
 
 use super::error::ApiError;
 use super::routes::Routes;
-use super::{Http, PATIENCE};
+use super::{BODY_TIMEOUT, Http};
 use crate::shared::Shared;
 
 pub(super) fn router() -> Routes {
@@ -26,7 +26,7 @@ pub(super) fn router() -> Routes {
 
 async fn answer(State(http): State<Arc<Http>>, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
-    let read = tokio::time::timeout(PATIENCE, to_bytes(body, remora_mcp::LONGEST_BODY)).await;
+    let read = tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, remora_mcp::MAX_BODY_LEN)).await;
     let refused = |status: StatusCode, error: Vec<u8>| {
         Ok((status, [(CONTENT_TYPE, "application/json")], error).into_response())
     };

@@ -13,14 +13,14 @@ use remora_store::{Saved, Store};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Body, One, Sent};
+use super::asked::{Body, JsonBody, One};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::visitor::Visitor;
 use super::{Http, project};
 
-pub(super) fn router() -> Api {
-    Api::default().post("/api/v1/memories", save)
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default().post("/api/v1/memories", save)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -56,10 +56,10 @@ struct Remembered {
 async fn save(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(said): Sent<SaveBody>,
+    JsonBody(said): JsonBody<SaveBody>,
 ) -> Result<Json<Remembered>, ApiError> {
     let request = SaveRequest {
-        whose: project::whose(said.project, said.cwd)?,
+        selector: project::scope_of(said.project, said.cwd)?,
         text: said.text,
         title: said.title,
         kind: said.kind.map_or(ObservationType::Discovery, |One(kind)| kind),

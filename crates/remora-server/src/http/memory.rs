@@ -10,16 +10,16 @@ use remora_search::Results;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Within};
+use super::asked::{Query, Within};
 use super::error::ApiError;
-use super::routes::Api;
-use super::search::Parameters;
+use super::routes::ApiRoutes;
+use super::search::SearchQuery;
 use super::{Http, project};
 
 const USUAL_LIMIT: u32 = 20;
 
-pub(super) fn router() -> Api {
-    Api::default()
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default()
         .get("/api/memory/search", search)
         .get("/api/memory/stats", count)
         .get("/api/memory/retrievals", log)
@@ -27,10 +27,10 @@ pub(super) fn router() -> Api {
 
 async fn search(
     State(http): State<Arc<Http>>,
-    Asked(asked): Asked<Parameters>,
+    Query(asked): Query<SearchQuery>,
 ) -> Result<Json<Results>, ApiError> {
-    let whose = project::whose_or_all(asked.project.clone(), asked.cwd.clone())?;
-    Ok(Json(http.search(asked.request(whose)).await?))
+    let selector = project::whose_or_all(asked.project.clone(), asked.cwd.clone())?;
+    Ok(Json(http.search(asked.request(selector)).await?))
 }
 
 async fn count(State(http): State<Arc<Http>>) -> Result<Json<MemoryStats>, ApiError> {
@@ -55,10 +55,10 @@ struct Injections {
 
 async fn log(
     State(http): State<Arc<Http>>,
-    Asked(asked): Asked<WhichInjections>,
+    Query(asked): Query<WhichInjections>,
 ) -> Result<Json<Injections>, ApiError> {
     let request = RetrievalsRequest {
-        whose: project::whose_or_all(asked.project, None)?,
+        selector: project::whose_or_all(asked.project, None)?,
         session: asked.session,
         limit: asked.limit.map_or(USUAL_LIMIT, |Within(limit)| limit),
     };

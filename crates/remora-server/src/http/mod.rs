@@ -79,8 +79,8 @@ impl std::fmt::Debug for Http {
 
 impl Http {
     /// The daemon's own status and that of the services it calls.
-    fn standing(&self) -> remora_app::status::Daemon {
-        remora_app::status::Daemon {
+    fn standing(&self) -> remora_app::status::DaemonStatus {
+        remora_app::status::DaemonStatus {
             running: true,
             pid: Some(std::process::id()),
             port: Some(self.guard.port()),
@@ -108,12 +108,12 @@ impl Http {
 }
 
 /// Upper limit for a body that is not an event, in bytes.
-const LARGEST_QUESTION: usize = 1 << 20;
+const MAX_QUESTION: usize = 1 << 20;
 /// Timeout for receiving a whole body.
-const PATIENCE: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 async fn read_body(request: Request) -> Result<Bytes, ApiError> {
-    let bytes = tokio::time::timeout(PATIENCE, to_bytes(request.into_body(), LARGEST_QUESTION)).await;
+    let bytes = tokio::time::timeout(BODY_TIMEOUT, to_bytes(request.into_body(), MAX_QUESTION)).await;
     bytes.map_err(|_| ApiError::Slow)?.map_err(|_| ApiError::TooLarge)
 }
 

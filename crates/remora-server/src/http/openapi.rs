@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use super::error::ApiError;
 use super::operation::{Operation, Schemas};
-use super::routes::{Api, Route};
+use super::routes::{ApiRoutes, Route};
 use super::{Http, all};
 
 const MANUAL: &str = include_str!("../../../../docs/http.md");
 
-pub(super) fn router() -> Api {
-    Api::default().get("/api/openapi.json", show)
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default().get("/api/openapi.json", show)
 }
 
 /// An OpenAPI document, version 3.1.

@@ -13,7 +13,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use super::Http;
-use super::asked::{Asked, Id, Sent};
+use super::asked::{JsonBody, PathId, Query};
 use super::error::ApiError;
 use super::visitor::Visitor;
 
@@ -79,7 +79,7 @@ macro_rules! endpoint {
         where
             F: Fn($($part,)*) -> Fut + Handler<(M, $($part,)*), Arc<Http>>,
             Fut: Future<Output: Answer>,
-            $($part: Part,)*
+            $($part: OperationPart,)*
         {
             const ASKS: bool = false $(|| $part::ASKS)*;
 
@@ -98,20 +98,20 @@ endpoint!(A B C);
 endpoint!(A B C D);
 
 /// An argument of a handler. Most do not appear in the document.
-pub(super) trait Part {
+pub(super) trait OperationPart {
     /// Whether it reads query parameters.
     const ASKS: bool = false;
 
     fn describe(_: &mut Schemas, _: &mut Operation) {}
 }
 
-impl Part for State<Arc<Http>> {}
-impl Part for Extension<Visitor> {}
-impl Part for HeaderMap {}
+impl OperationPart for State<Arc<Http>> {}
+impl OperationPart for Extension<Visitor> {}
+impl OperationPart for HeaderMap {}
 /// Path parameters are derived from the path.
-impl Part for Id {}
+impl OperationPart for PathId {}
 
-impl<P: JsonSchema> Part for Asked<P> {
+impl<P: JsonSchema> OperationPart for Query<P> {
     const ASKS: bool = true;
 
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
@@ -132,7 +132,7 @@ impl<P: JsonSchema> Part for Asked<P> {
     }
 }
 
-impl<B: JsonSchema> Part for Sent<B> {
+impl<B: JsonSchema> OperationPart for JsonBody<B> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         operation.body = Some(schemas.asked::<B>());
     }

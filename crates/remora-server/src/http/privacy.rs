@@ -13,17 +13,17 @@ use remora_store::{AuditRow, DataDir, SavedBy, Store, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Body, Sent};
+use super::asked::{Body, JsonBody};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::visitor::Visitor;
 use super::{Http, project};
 
 /// Maximum number of audit log entries in one response.
-const MOST: u32 = 500;
+const MAX_ENTRIES: u32 = 500;
 
-pub(super) fn router() -> Api {
-    Api::default()
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default()
         .post("/api/v1/pause", stop)
         .post("/api/v1/resume", resume)
         .post("/api/v1/redact", redact)
@@ -66,13 +66,19 @@ impl From<Pause> for Off {
     }
 }
 
-async fn stop(State(http): State<Arc<Http>>, Sent(place): Sent<Place>) -> Result<Json<Off>, ApiError> {
+async fn stop(
+    State(http): State<Arc<Http>>,
+    JsonBody(place): JsonBody<Place>,
+) -> Result<Json<Off>, ApiError> {
     let place = place.place()?;
     let dir = http.shared.dir.clone();
     change(&http, move |store| pause::pause(&dir, Some(store), &place, Time::now())).await
 }
 
-async fn resume(State(http): State<Arc<Http>>, Sent(place): Sent<Place>) -> Result<Json<Off>, ApiError> {
+async fn resume(
+    State(http): State<Arc<Http>>,
+    JsonBody(place): JsonBody<Place>,
+) -> Result<Json<Off>, ApiError> {
     let place = place.place()?;
     let dir = http.shared.dir.clone();
     change(&http, move |store| pause::resume(&dir, Some(store), &place)).await
@@ -98,7 +104,7 @@ impl Body for Text {
 }
 
 /// Stores and logs nothing of the text.
-async fn redact(Sent(Text { text }): Sent<Text>) -> Result<Json<Redaction>, ApiError> {
+async fn redact(JsonBody(Text { text }): JsonBody<Text>) -> Result<Json<Redaction>, ApiError> {
     Ok(Json(privacy::try_redaction(&text)))
 }
 
@@ -108,7 +114,7 @@ struct Audit {
 }
 
 async fn audit(State(http): State<Arc<Http>>) -> Result<Json<Audit>, ApiError> {
-    let entries = http.read(|store| privacy::audit_log(store, MOST)).await?;
+    let entries = http.read(|store| privacy::audit_log(store, MAX_ENTRIES)).await?;
     Ok(Json(Audit { entries }))
 }
 
@@ -125,7 +131,7 @@ impl Body for Confirmed {
 async fn erase(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(Confirmed { word }): Sent<Confirmed>,
+    JsonBody(Confirmed { word }): JsonBody<Confirmed>,
 ) -> Result<Json<ErasedEverything>, ApiError> {
     let dir = http.shared.dir.clone();
     // Not on a store thread: those have to answer hooks and pages in the meantime.

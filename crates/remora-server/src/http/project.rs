@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use remora_app::{Whose, is_relative_path};
+use remora_app::{ProjectSelector, is_relative_path};
 
 use super::error::ApiError;
 
@@ -11,11 +11,13 @@ const ALL: &str = "all";
 
 /// The named project, that of the caller's directory, or all of them if requested by name. There is no
 /// default: a request without a project must not expose the memory of all.
-pub(super) fn whose(project: Option<String>, cwd: Option<String>) -> Result<Whose, ApiError> {
+pub(super) fn scope_of(project: Option<String>, cwd: Option<String>) -> Result<ProjectSelector, ApiError> {
     match (project, cwd) {
-        (Some(name), _) if name == ALL => Ok(Whose::All),
+        (Some(name), _) if name == ALL => Ok(ProjectSelector::All),
         (Some(name), _) => named(name),
-        (None, Some(cwd)) if Path::new(&cwd).is_absolute() => Ok(Whose::Directory(PathBuf::from(cwd))),
+        (None, Some(cwd)) if Path::new(&cwd).is_absolute() => {
+            Ok(ProjectSelector::Directory(PathBuf::from(cwd)))
+        }
         (None, Some(_)) => {
             Err(ApiError::invalid("cwd is not an absolute path", "send the directory you are in"))
         }
@@ -26,16 +28,19 @@ pub(super) fn whose(project: Option<String>, cwd: Option<String>) -> Result<Whos
     }
 }
 
-/// Like [`whose`], with all projects as the default.
-pub(super) fn whose_or_all(project: Option<String>, cwd: Option<String>) -> Result<Whose, ApiError> {
-    if project.is_none() && cwd.is_none() { Ok(Whose::All) } else { whose(project, cwd) }
+/// Like [`selector`], with all projects as the default.
+pub(super) fn whose_or_all(
+    project: Option<String>,
+    cwd: Option<String>,
+) -> Result<ProjectSelector, ApiError> {
+    if project.is_none() && cwd.is_none() { Ok(ProjectSelector::All) } else { scope_of(project, cwd) }
 }
 
 /// Rejects relative paths. They would be resolved in the daemon's directory, which means nothing to the
 /// caller.
-pub(super) fn named(name: String) -> Result<Whose, ApiError> {
+pub(super) fn named(name: String) -> Result<ProjectSelector, ApiError> {
     if is_relative_path(&name) {
         return Err(ApiError::NotFound(format!("no project is known as `{name}`")));
     }
-    Ok(Whose::Project(name))
+    Ok(ProjectSelector::Project(name))
 }

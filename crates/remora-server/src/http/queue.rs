@@ -5,22 +5,22 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use remora_app::AppError;
-use remora_app::queue::{self, Failed, Queue};
+use remora_app::queue::{self, FailedEvents, Queue};
 use remora_store::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Http;
-use super::asked::{Body, Sent};
+use super::asked::{Body, JsonBody};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 
-const MOST: u32 = 200;
+const MAX_EVENTS: u32 = 200;
 const HINT: &str = r#"send {"ids": ["e12"]}, or {"all": true} for every failed event"#;
 
-pub(super) fn router() -> Api {
-    Api::default()
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default()
         .get("/api/v1/queue", list)
         .post("/api/v1/queue/retry", retry)
         .post("/api/v1/queue/drop", give_up)
@@ -28,7 +28,7 @@ pub(super) fn router() -> Api {
 
 /// The state of the queue.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Waiting {
+struct WaitingEvents {
     pending: i64,
     processing: i64,
     awaiting_model: i64,
@@ -38,12 +38,12 @@ struct Waiting {
     events: Vec<Value>,
 }
 
-async fn list(State(http): State<Arc<Http>>) -> Result<Json<Waiting>, ApiError> {
+async fn list(State(http): State<Arc<Http>>) -> Result<Json<WaitingEvents>, ApiError> {
     let Queue { pending, processing, awaiting_model, failed, total, events } =
-        http.read(|store| queue::overview(store, MOST)).await?;
+        http.read(|store| queue::overview(store, MAX_EVENTS)).await?;
     let events = events.iter().map(serde_json::to_value).collect::<Result<_, _>>();
     let events = events.map_err(|error| ApiError::Internal(error.to_string()))?;
-    Ok(Json(Waiting { pending, processing, awaiting_model, failed, total, events }))
+    Ok(Json(WaitingEvents { pending, processing, awaiting_model, failed, total, events }))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -60,10 +60,10 @@ impl Body for FailedEventsBody {
 }
 
 impl FailedEventsBody {
-    fn failed(self) -> Result<Failed, ApiError> {
+    fn failed(self) -> Result<FailedEvents, ApiError> {
         match (self.all, self.ids.is_empty()) {
-            (true, true) => Ok(Failed::All),
-            (false, false) => Ok(Failed::Named(self.ids)),
+            (true, true) => Ok(FailedEvents::All),
+            (false, false) => Ok(FailedEvents::Named(self.ids)),
             _ => Err(ApiError::invalid("nothing says which events are meant", HINT)),
         }
     }
@@ -76,7 +76,7 @@ struct ChangedEvents {
 
 async fn retry(
     State(http): State<Arc<Http>>,
-    Sent(which): Sent<FailedEventsBody>,
+    JsonBody(which): JsonBody<FailedEventsBody>,
 ) -> Result<Json<ChangedEvents>, ApiError> {
     let failed = which.failed()?;
     change(&http, move |store| queue::retry(store, &failed)).await
@@ -84,7 +84,7 @@ async fn retry(
 
 async fn give_up(
     State(http): State<Arc<Http>>,
-    Sent(which): Sent<FailedEventsBody>,
+    JsonBody(which): JsonBody<FailedEventsBody>,
 ) -> Result<Json<ChangedEvents>, ApiError> {
     let failed = which.failed()?;
     change(&http, move |store| queue::give_up(store, &failed)).await

@@ -1,4 +1,4 @@
-//! Routers that can list their own routes, which axum's cannot: [`Routes`] for pages, and [`Api`] for
+//! Routers that can list their own routes, which axum's cannot: [`Routes`] for pages, and [`ApiRoutes`] for
 //! programs, whose routes also appear in the OpenAPI document.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::Http;
-use super::asked::{Asked, Nothing};
+use super::asked::{Nothing, Query};
 use super::operation::{Endpoint, Operation, Schemas};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Routes {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Api(Routes);
+pub(super) struct ApiRoutes(Routes);
 
 macro_rules! methods {
     ($($function:ident $method:literal)*) => {$(
@@ -76,21 +76,21 @@ macro_rules! methods {
     )*};
 }
 
-impl Api {
+impl ApiRoutes {
     methods! { get "GET" post "POST" put "PUT" patch "PATCH" delete "DELETE" }
 }
 
 /// Rejects parameters of a handler that takes none: a mistyped filter would return too much.
 async fn without_parameters(request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    match Asked::<Nothing>::from_request_parts(&mut parts, &()).await {
+    match Query::<Nothing>::from_request_parts(&mut parts, &()).await {
         Ok(_) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => error.into_response(),
     }
 }
 
-impl From<Api> for Routes {
-    fn from(api: Api) -> Self {
+impl From<ApiRoutes> for Routes {
+    fn from(api: ApiRoutes) -> Self {
         api.0
     }
 }

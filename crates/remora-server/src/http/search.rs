@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_app::Whose;
-use remora_app::search::{LARGEST_LIMIT, LARGEST_OFFSET, SearchRequest};
+use remora_app::ProjectSelector;
+use remora_app::search::{MAX_LIMIT, MAX_OFFSET, SearchRequest};
 use remora_core::document::RecordKind;
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
@@ -13,21 +13,21 @@ use remora_search::{Mode, Results, Sort};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::asked::{Asked, Body, List, One, Sent, Within};
+use super::asked::{Body, JsonBody, List, One, Query, Within};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::{Http, project};
 
-pub(super) fn router() -> Api {
-    Api::default().get("/api/search", by_parameters).post(remora_client::SEARCH, by_body)
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default().get("/api/search", by_parameters).post(remora_client::SEARCH, by_body)
 }
 
 async fn by_parameters(
     State(http): State<Arc<Http>>,
-    Asked(asked): Asked<Parameters>,
+    Query(asked): Query<SearchQuery>,
 ) -> Result<Json<Results>, ApiError> {
-    let whose = project::whose(asked.project.clone(), asked.cwd.clone())?;
-    Ok(Json(http.search(asked.request(whose)).await?))
+    let selector = project::scope_of(asked.project.clone(), asked.cwd.clone())?;
+    Ok(Json(http.search(asked.request(selector)).await?))
 }
 
 impl Body for SearchRequest {
@@ -38,7 +38,7 @@ impl Body for SearchRequest {
 /// Search with the request as a JSON body.
 async fn by_body(
     State(http): State<Arc<Http>>,
-    Sent(request): Sent<SearchRequest>,
+    JsonBody(request): JsonBody<SearchRequest>,
 ) -> Result<Json<Results>, ApiError> {
     Ok(Json(http.search(request).await?))
 }
@@ -52,13 +52,13 @@ impl Http {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "both are small")]
-const MOST: u32 = LARGEST_LIMIT as u32;
+const MAX_HITS: u32 = MAX_LIMIT as u32;
 #[expect(clippy::cast_possible_truncation, reason = "both are small")]
-const FURTHEST: u32 = LARGEST_OFFSET as u32;
+const FURTHEST: u32 = MAX_OFFSET as u32;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Parameters {
+pub(super) struct SearchQuery {
     /// The query, or `q`; without it the newest records come first
     #[serde(alias = "q", default)]
     query: String,
@@ -89,15 +89,15 @@ pub(super) struct Parameters {
     host: Option<One<Host>>,
     /// The session's id, or its host's
     session: Option<String>,
-    limit: Option<Within<1, MOST>>,
+    limit: Option<Within<1, MAX_HITS>>,
     offset: Option<Within<0, FURTHEST>>,
     mode: Option<One<Mode>>,
     sort: Option<One<Sort>>,
 }
 
-impl Parameters {
-    pub(super) fn request(self, whose: Whose) -> SearchRequest {
-        let usual = SearchRequest::new(whose);
+impl SearchQuery {
+    pub(super) fn request(self, selector: ProjectSelector) -> SearchRequest {
+        let usual = SearchRequest::new(selector);
         SearchRequest {
             text: self.query,
             types: self.r#type.0,

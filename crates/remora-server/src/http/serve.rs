@@ -28,17 +28,17 @@ use tokio::task::JoinSet;
 use super::error::ApiError;
 use super::guard::Guard;
 use super::mcp::Memory;
-use super::strangers::{self, Standing, Strangers};
+use super::strangers::{self, Authenticated, UnauthenticatedConnections};
 use super::visitor::Root;
 use super::{Http, app, ingest, ports, stream};
 use crate::shared::Shared;
 
 /// Limit for open connections; further ones wait. Strangers may hold only a few of them, and streams not all
 /// of the rest.
-const MOST_CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: usize = 512;
 /// Idle timeout of a known connection between two requests.
 const SILENCE: Duration = Duration::from_mins(1);
-const LARGEST_HEAD: usize = 64 << 10;
+const MAX_HEAD_BYTES: usize = 64 << 10;
 /// Time for running requests to finish after a stop.
 const GRACE: Duration = Duration::from_secs(1);
 /// Pause after the system had no file descriptor for a connection.
@@ -74,18 +74,18 @@ impl Opened {
             started_at,
             stop: stop.clone(),
             room: Arc::new(Semaphore::new(ingest::ROOM)),
-            streams: Arc::new(Semaphore::new(stream::MOST)),
+            streams: Arc::new(Semaphore::new(stream::MAX_STREAMS)),
             links: super::visitor::Links::default(),
             home: std::env::home_dir().filter(|home| home.is_absolute()),
         };
         let app = app(Arc::new(http));
         let mut connections = JoinSet::new();
-        let mut strangers = Strangers::default();
+        let mut strangers = UnauthenticatedConnections::default();
         loop {
             tokio::select! {
-                accepted = self.listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
+                accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
                     Ok((stream, peer)) => {
-                        let standing = Standing::default();
+                        let standing = Authenticated::default();
                         let talk = converse(stream, peer, standing.clone(), app.clone(), stop.clone());
                         strangers.add(standing, connections.spawn(talk));
                     }
@@ -126,7 +126,7 @@ async fn caught(answer: impl Future<Output = Result<Response, Infallible>>) -> R
 async fn converse(
     stream: TcpStream,
     peer: SocketAddr,
-    standing: Standing,
+    standing: Authenticated,
     app: Router,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -146,16 +146,16 @@ async fn converse(
         async move { Ok::<_, Infallible>(answer.await) }
     });
     let mut protocol = http1::Builder::new();
-    protocol.timer(TokioTimer::new()).header_read_timeout(SILENCE).max_buf_size(LARGEST_HEAD);
+    protocol.timer(TokioTimer::new()).header_read_timeout(SILENCE).max_buf_size(MAX_HEAD_BYTES);
     let mut connection = pin!(protocol.serve_connection(TokioIo::new(stream), service));
-    let mut patience = pin!(tokio::time::sleep(strangers::PATIENCE));
+    let mut timeout = pin!(tokio::time::sleep(strangers::HEAD_TIMEOUT));
     loop {
         tokio::select! {
             // Input comes first: a busy daemon must not mistake its own delay for silence.
             biased;
             _ = connection.as_mut() => return,
             _ = stop.changed() => break,
-            () = patience.as_mut(), if !known.is_known() => {
+            () = timeout.as_mut(), if !known.is_known() => {
                 if !known.is_known() {
                     return;
                 }

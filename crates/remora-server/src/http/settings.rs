@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Http;
-use super::asked::{Body, Sent};
+use super::asked::{Body, JsonBody};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::visitor::Visitor;
 
-pub(super) fn router() -> Api {
-    Api::default()
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default()
         .get("/api/settings", show)
         .post("/api/settings", change)
         .get("/api/memory/settings", show_memory)
@@ -35,11 +35,11 @@ const MEMORY: &str = "memory";
 
 #[derive(Serialize, JsonSchema)]
 struct ShownSettings {
-    settings: Vec<Shown>,
+    settings: Vec<SettingShown>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Shown {
+struct SettingShown {
     name: &'static str,
     value: Value,
     source: String,
@@ -75,7 +75,7 @@ impl Body for Changes {
 async fn change(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(Changes(wanted)): Sent<Changes>,
+    JsonBody(Changes(wanted)): JsonBody<Changes>,
 ) -> Result<Json<ShownSettings>, ApiError> {
     let listed = apply(&http, &wanted, visitor.speaks_as()).await?;
     let listed = listed.into_iter().filter(|entry| wanted.contains_key(entry.setting.name));
@@ -123,7 +123,7 @@ impl Body for SectionChanges {
 async fn change_memory(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
-    Sent(SectionChanges(wanted)): Sent<SectionChanges>,
+    JsonBody(SectionChanges(wanted)): JsonBody<SectionChanges>,
 ) -> Result<Json<Section>, ApiError> {
     let named = |(key, value): (String, Value)| {
         let key = key.strip_prefix("memory.").unwrap_or(&key).to_owned();
@@ -251,12 +251,12 @@ fn list(dir: &DataDir) -> Vec<Listed> {
     list_settings(dir, |name| std::env::var(name).ok()).1
 }
 
-fn shown(entry: Listed) -> Shown {
+fn shown(entry: Listed) -> SettingShown {
     let Listed { setting, value, default, source } = entry;
     let as_json = |value: &settings::Value| {
         if setting.secret { json!(Stored { set: value.as_str() == Some("set") }) } else { json!(value) }
     };
-    Shown {
+    SettingShown {
         name: setting.name,
         value: as_json(&value),
         source: source.to_string(),

@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use super::Http;
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 
-pub(super) fn router() -> Api {
-    Api::default().get("/api/stats", stats)
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default().get("/api/stats", stats)
 }
 
 #[derive(Serialize, JsonSchema)]

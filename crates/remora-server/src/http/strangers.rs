@@ -12,15 +12,15 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 
 /// Upper limit for connections of strangers.
-const MOST: usize = 128;
+const MAX_CONNECTIONS: usize = 128;
 /// Timeout for the first complete request head with the token.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Whether a request on this connection has carried the token.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Standing(Arc<AtomicBool>);
+pub(super) struct Authenticated(Arc<AtomicBool>);
 
-impl Standing {
+impl Authenticated {
     pub(super) fn identified(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -32,14 +32,14 @@ impl Standing {
 
 /// The connections of strangers, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Strangers(VecDeque<(Standing, AbortHandle)>);
+pub(super) struct UnauthenticatedConnections(VecDeque<(Authenticated, AbortHandle)>);
 
-impl Strangers {
-    pub(super) fn add(&mut self, standing: Standing, connection: AbortHandle) {
-        if self.0.len() >= MOST {
+impl UnauthenticatedConnections {
+    pub(super) fn add(&mut self, standing: Authenticated, connection: AbortHandle) {
+        if self.0.len() >= MAX_CONNECTIONS {
             self.0.retain(|(standing, connection)| !standing.is_known() && !connection.is_finished());
         }
-        while self.0.len() >= MOST
+        while self.0.len() >= MAX_CONNECTIONS
             && let Some((_, oldest)) = self.0.pop_front()
         {
             oldest.abort();

@@ -24,9 +24,9 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 
 use super::Http;
-use super::asked::Asked;
+use super::asked::Query;
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::visitor::Visitor;
 use crate::activity::Connected;
 
@@ -34,17 +34,17 @@ use crate::activity::Connected;
 const PORTION: u32 = 20;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Limit for streams, each of which holds a connection.
-pub(super) const MOST: usize = 64;
+pub(super) const MAX_STREAMS: usize = 64;
 /// Minimum pause between two reads while the store changes often.
-const BREATH: Duration = Duration::from_millis(20);
+const MIN_PAUSE: Duration = Duration::from_millis(20);
 
-pub(super) fn router() -> Api {
-    Api::default().get("/stream", stream)
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default().get("/stream", stream)
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct StreamQuery {
     /// The reader's position: the `id` of the last event it received
     #[serde(rename = "lastEventId")]
     last_event_id: Option<String>,
@@ -54,18 +54,18 @@ async fn stream(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
     headers: HeaderMap,
-    Asked(parameters): Asked<Parameters>,
+    Query(parameters): Query<StreamQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let named = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let last_seen = named.or(parameters.last_event_id).filter(|id| !id.is_empty());
-    let last_seen: Option<Place> = last_seen.map(|id| id.parse()).transpose()?;
+    let last_seen: Option<StreamPlace> = last_seen.map(|id| id.parse()).transpose()?;
     let place = Arc::clone(&http.streams).try_acquire_owned();
     let place = place.map_err(|_| ApiError::Unavailable("too many streams are open"))?;
     // Subscribed first: rows that arrive during the read are seen right after.
     let news = http.shared.news.subscribe();
     let latest = http.shared.reader.call(|store| store.latest()).await?;
     let feed = Feed {
-        place: last_seen.map_or(Place(latest), |seen| seen.at_most(latest)),
+        place: last_seen.map_or(StreamPlace(latest), |seen| seen.at_most(latest)),
         ready: VecDeque::new(),
         queue: None,
         news,
@@ -83,7 +83,7 @@ async fn stream(
 struct Feed {
     http: Arc<Http>,
     visitor: Visitor,
-    place: Place,
+    place: StreamPlace,
     ready: VecDeque<Event>,
     queue: Option<QueueCounts>,
     news: watch::Receiver<u64>,
@@ -107,7 +107,7 @@ impl Feed {
                     _ = self.stop.changed() => return None,
                 }
                 if let Some(looked_at) = self.looked_at {
-                    tokio::time::sleep_until(looked_at + BREATH).await;
+                    tokio::time::sleep_until(looked_at + MIN_PAUSE).await;
                 }
             }
             if *self.stop.borrow() || !self.visitor.is_still_in(&self.http.shared.dir) {
@@ -124,7 +124,7 @@ impl Feed {
     async fn look(&mut self) -> Result<(), String> {
         self.looked_at = Some(Instant::now());
         self.news.borrow_and_update();
-        let Place(cursor) = self.place;
+        let StreamPlace(cursor) = self.place;
         let look = self
             .http
             .shared
@@ -168,9 +168,9 @@ impl Feed {
 
 /// A reader's position, as written in an event's id: `o12-s3-p45-e67`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(pub(super) Cursor);
+pub(super) struct StreamPlace(pub(super) Cursor);
 
-impl Place {
+impl StreamPlace {
     /// Limits the position to the newest rows. A database restored from a backup may be behind its readers.
     fn at_most(self, latest: Cursor) -> Self {
         Self(Cursor {
@@ -182,14 +182,14 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StreamPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Cursor { observation, summary, prompt, event } = self.0;
         write!(f, "o{observation}-s{summary}-p{prompt}-e{event}")
     }
 }
 
-impl FromStr for Place {
+impl FromStr for StreamPlace {
     type Err = ApiError;
 
     fn from_str(text: &str) -> Result<Self, ApiError> {
@@ -220,14 +220,14 @@ mod tests {
 
     #[test]
     fn a_place_is_parsed_as_it_is_written() {
-        let place = Place(Cursor { observation: 12, summary: 3, prompt: 45, event: 67 });
+        let place = StreamPlace(Cursor { observation: 12, summary: 3, prompt: 45, event: 67 });
         assert_eq!(place.to_string(), "o12-s3-p45-e67");
-        assert_eq!("o12-s3-p45-e67".parse::<Place>().unwrap(), place);
+        assert_eq!("o12-s3-p45-e67".parse::<StreamPlace>().unwrap(), place);
         let latest = Cursor { observation: 9, summary: 9, prompt: 9, event: 9 };
-        let event = |id: &str| id.parse::<Place>().unwrap().at_most(latest).0.event;
+        let event = |id: &str| id.parse::<StreamPlace>().unwrap().at_most(latest).0.event;
         assert_eq!((event("o12-s3-p45"), event("o0-s0-p0-e0"), event("o0-s0-p0-e99")), (9, 0, 9));
         for wrong in ["", "12", "o12-s3", "o12-s3-p-1", "o12-s3-p45-", "o12-s3-p45-e", "s3-o12-p45"] {
-            assert!(wrong.parse::<Place>().is_err(), "{wrong}");
+            assert!(wrong.parse::<StreamPlace>().is_err(), "{wrong}");
         }
     }
 }

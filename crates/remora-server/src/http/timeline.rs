@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_app::timeline::{DEFAULT_LENGTH, LARGEST_LENGTH, Timeline, TimelineQuery, around, best_of};
+use remora_app::timeline::{DEFAULT_LENGTH, MAX_LEN, Timeline, TimelineQuery, around, best_of};
 use remora_core::document::RecordId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::asked::{Asked, One, Within};
+use super::asked::{One, Query, Within};
 use super::error::ApiError;
-use super::routes::Api;
+use super::routes::ApiRoutes;
 use super::{Http, project};
 
-pub(super) fn router() -> Api {
-    Api::default().get("/api/timeline", timeline)
+pub(super) fn router() -> ApiRoutes {
+    ApiRoutes::default().get("/api/timeline", timeline)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct AroundQuery {
     /// The record in the middle: an id from search
     anchor: Option<One<RecordId>>,
     /// Instead of `anchor`: a record's id, or a query whose best hit is in the middle; or `q`
@@ -30,21 +30,20 @@ struct Parameters {
     project: Option<String>,
     /// Instead of `project`: the caller's directory, absolute
     cwd: Option<String>,
-    before: Option<Within<0, LARGEST_LENGTH>>,
-    after: Option<Within<0, LARGEST_LENGTH>>,
+    before: Option<Within<0, MAX_LEN>>,
+    after: Option<Within<0, MAX_LEN>>,
 }
 
 async fn timeline(
     State(http): State<Arc<Http>>,
-    Asked(asked): Asked<Parameters>,
+    Query(asked): Query<AroundQuery>,
 ) -> Result<Json<Timeline>, ApiError> {
-    let Parameters { anchor, query, project, cwd, before, after } = asked;
-    let length =
-        |length: Option<Within<0, LARGEST_LENGTH>>| length.map_or(DEFAULT_LENGTH, |Within(length)| length);
+    let AroundQuery { anchor, query, project, cwd, before, after } = asked;
+    let length = |length: Option<Within<0, MAX_LEN>>| length.map_or(DEFAULT_LENGTH, |Within(length)| length);
     let anchor = anchor.map(|One(record)| record);
     // An id implies its project.
     let only = if project.is_some() || cwd.is_some() || anchor.is_none() {
-        Some(project::whose(project, cwd)?)
+        Some(project::scope_of(project, cwd)?)
     } else {
         None
     };

@@ -27,7 +27,7 @@ const KNOWN: &str = "remora_browser";
 pub(super) const PAGE_HEADER: HeaderName = HeaderName::from_static("x-remora-page");
 /// Lifetime of an unused link.
 const LINK_LIFETIME: Duration = Duration::from_mins(5);
-const MOST_LINKS: usize = 16;
+const MAX_LINKS: usize = 16;
 /// Length of a root without its slash, in hexadecimal digits.
 const ROOT: usize = 32;
 
@@ -41,7 +41,7 @@ impl Links {
         let code = random()?;
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         links.retain(|(_, until)| *until > now);
-        while links.len() >= MOST_LINKS {
+        while links.len() >= MAX_LINKS {
             links.pop_front();
         }
         links.push_back((code.clone(), now.after(LINK_LIFETIME)));

@@ -14,7 +14,7 @@ use crate::data_dir::DataDir;
 use crate::{StoreError, connection};
 
 /// Higher ids are read from a damaged file. They would leave none for new records.
-const MOST_IDS: i64 = 1 << 40;
+const MAX_IDS: i64 = 1 << 40;
 
 /// What is added to the name of a database that is set aside: a sound one, and a damaged one.
 const REPLACED: &str = ".replaced-%Y-%m-%dT%H%M%SZ";
@@ -106,7 +106,7 @@ fn build(from: &Path, building: &Path, used: &[(String, i64)]) -> Result<(), Sto
 /// The last id that each table gave out.
 fn used_ids(old: &Connection) -> Result<Vec<(String, i64)>, StoreError> {
     let mut statement = old.prepare("SELECT name, seq FROM sqlite_sequence WHERE seq BETWEEN 1 AND ?1")?;
-    let used = statement.query_map([MOST_IDS], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let used = statement.query_map([MAX_IDS], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(used.collect::<Result<_, _>>()?)
 }
 

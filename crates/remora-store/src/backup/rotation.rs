@@ -15,12 +15,12 @@ const DAYS: usize = 7;
 const WEEKS: usize = 4;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// Only the size limit removes a backup that is younger. A command may have named it as the way back.
-const KEPT_AT_LEAST: Duration = Duration::from_hours(48);
+const MIN_KEPT: Duration = Duration::from_hours(48);
 
 impl Backup {
     /// Whether it is too young for the rotation.
     pub fn is_recent(&self, now: Time) -> bool {
-        now.since(self.made_at) < KEPT_AT_LEAST
+        now.since(self.made_at) < MIN_KEPT
     }
 }
 

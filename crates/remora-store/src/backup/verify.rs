@@ -14,7 +14,7 @@ use crate::data_dir::DataDir;
 use crate::{Store, StoreError, connection, schema};
 
 /// Limit for reported problems. A damaged file can have thousands; the first few are enough.
-const MOST_PROBLEMS: u32 = 10;
+const MAX_PROBLEMS: u32 = 10;
 
 /// Tables of every schema that this program can read. For its own schema, all tables are checked.
 const OF_EVERY_SCHEMA: [&str; 5] = ["meta", "projects", "sessions", "user_prompts", "observations"];
@@ -47,7 +47,7 @@ impl Verified {
     /// Whether a backup may replace it without asking: it is ours, of a version we know, and unusable.
     pub fn is_lost(&self) -> bool {
         // No version is negative.
-        let is_known = self.schema <= 0 || (schema::OLDEST..=schema::VERSION).contains(&self.schema);
+        let is_known = self.schema <= 0 || (schema::MIN_VERSION..=schema::VERSION).contains(&self.schema);
         !self.is_sound() && !self.is_index_alone() && is_known
     }
 }
@@ -114,7 +114,7 @@ fn look_at(path: &Path, depth: Depth) -> Result<Verified, StoreError> {
 fn examine(path: &Path, depth: Depth, verified: &mut Verified) -> Result<(), StoreError> {
     let db = connection::open_to_verify(path)?;
     if depth == Depth::EveryPage {
-        let sql = format!("PRAGMA quick_check({MOST_PROBLEMS})");
+        let sql = format!("PRAGMA quick_check({MAX_PROBLEMS})");
         let lines: Vec<String> =
             db.prepare(&sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
         verified.problems.extend(lines.into_iter().filter(|line| line != "ok"));
@@ -125,7 +125,7 @@ fn examine(path: &Path, depth: Depth, verified: &mut Verified) -> Result<(), Sto
         verified.problems.push(format!("tables are missing: {}", missing.join(", ")));
         return Ok(());
     }
-    if verified.schema < schema::OLDEST {
+    if verified.schema < schema::MIN_VERSION {
         verified.problems.push(format!("it has schema {}, which no Remora of today reads", verified.schema));
         return Ok(());
     }

@@ -20,18 +20,18 @@ use crate::data_dir::DataDir;
 use crate::{Scratch, StoreError, connection};
 
 /// How often a copy is attempted if the database changes meanwhile.
-const MOST_COPIES: u32 = 5;
+const MAX_COPIES: u32 = 5;
 
 /// Row counts of the tables with memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Rows {
+pub struct ClaudeMemRows {
     pub sessions: u64,
     pub observations: u64,
     pub summaries: u64,
     pub prompts: u64,
 }
 
-impl Rows {
+impl ClaudeMemRows {
     pub fn total(self) -> u64 {
         self.sessions + self.observations + self.summaries + self.prompts
     }
@@ -39,7 +39,7 @@ impl Rows {
 
 /// Counts the rows of a database without touching it. Rows that are only in its write-ahead log are not counted.
 /// Fails if it is not a database of claude-mem.
-pub fn count(path: &Path) -> Result<Rows, StoreError> {
+pub fn count(path: &Path) -> Result<ClaudeMemRows, StoreError> {
     let db = connection::open_unchanging(path)?;
     if !has_table(&db, Table::Sessions.name())? {
         return Err(StoreError::NotClaudeMem { path: path.to_owned() });
@@ -47,8 +47,8 @@ pub fn count(path: &Path) -> Result<Rows, StoreError> {
     count_rows(&db)
 }
 
-fn count_rows(db: &Connection) -> Result<Rows, StoreError> {
-    Ok(Rows {
+fn count_rows(db: &Connection) -> Result<ClaudeMemRows, StoreError> {
+    Ok(ClaudeMemRows {
         sessions: count_of(db, Table::Sessions.name())?,
         observations: count_of(db, Table::Observations.name())?,
         summaries: count_of(db, Table::Summaries.name())?,
@@ -76,7 +76,7 @@ pub struct Source {
     db: Connection,
     /// The version of its schema; 0 if unknown.
     pub version: i64,
-    pub rows: Rows,
+    pub rows: ClaudeMemRows,
     /// Raw tool calls, and events that wait for claude-mem's observer. They are not imported.
     pub tool_uses: u64,
     pub queued: u64,
@@ -118,7 +118,7 @@ impl Source {
 fn copy_unchanged(from: &Path, to: &Path) -> Result<(), StoreError> {
     let log_of = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
     let (log, log_copy) = (log_of(from), log_of(to));
-    for _ in 0..MOST_COPIES {
+    for _ in 0..MAX_COPIES {
         let before = stamps(from, &log)?;
         fs::copy(from, to).map_err(StoreError::file(from))?;
         match fs::copy(&log, &log_copy) {

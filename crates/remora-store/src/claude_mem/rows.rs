@@ -96,7 +96,7 @@ impl Source {
 
     /// The rows after `after`.
     pub fn chunk(&self, table: Table, after: i64, sessions: &Sessions) -> Result<Chunk, StoreError> {
-        let Columns { rows, broken } = self.columns(table, after)?;
+        let KnownColumns { rows, broken } = self.columns(table, after)?;
         let has_prompts = self.rows.prompts > 0;
         let rows = rows
             .into_iter()
@@ -136,9 +136,9 @@ impl Source {
         Ok(found)
     }
 
-    fn columns(&self, table: Table, after: i64) -> Result<Columns, StoreError> {
+    fn columns(&self, table: Table, after: i64) -> Result<KnownColumns, StoreError> {
         if !has_table(&self.db, table.name())? {
-            return Ok(Columns::default());
+            return Ok(KnownColumns::default());
         }
         let sql = format!(
             "SELECT rowid AS rowid_, * FROM {} WHERE rowid > ?1 ORDER BY rowid LIMIT {CHUNK}",
@@ -147,7 +147,7 @@ impl Source {
         let mut statement = self.db.prepare_cached(&sql)?;
         let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = statement.query([after])?;
-        let mut columns = Columns::default();
+        let mut columns = KnownColumns::default();
         loop {
             let row = match rows.next() {
                 Ok(Some(row)) => row,
@@ -176,7 +176,7 @@ impl Source {
 }
 
 #[derive(Debug, Default)]
-struct Columns {
+struct KnownColumns {
     rows: Vec<Values>,
     broken: Option<String>,
 }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use serde_json::Value;
 
 use super::tombstones::{self, Hash};
-use super::{Doomed, KINDS, Reason, table};
+use super::{ForgetPlan, KINDS, Reason, table};
 use crate::StoreError;
 use crate::rows::SUBJECT;
 
@@ -98,8 +98,8 @@ fn is_same_file(stored: &str, named: &str) -> bool {
 }
 
 /// Everything that matches the criteria.
-pub(super) fn matching(db: &Connection, criteria: &Criteria, rows: Rows) -> Result<Doomed, StoreError> {
-    let mut doomed = Doomed::default();
+pub(super) fn matching(db: &Connection, criteria: &Criteria, rows: Rows) -> Result<ForgetPlan, StoreError> {
+    let mut doomed = ForgetPlan::default();
     let topic = criteria.topic.as_deref().map(Topic::new);
     let live = rows.condition();
     let reason = match (&criteria.topic, &criteria.file) {
@@ -151,7 +151,7 @@ pub(super) fn matching(db: &Connection, criteria: &Criteria, rows: Rows) -> Resu
             continue;
         }
         scan(db, &format!("{sql} {live}"), criteria, |row, columns| {
-            if is_meant(row, columns, criteria, topic.as_ref())? {
+            if is_explicit(row, columns, criteria, topic.as_ref())? {
                 doomed.records.insert(RecordId { kind, number: row.get(0)? }, reason);
             }
             Ok(())
@@ -197,7 +197,7 @@ fn scan(
     Ok(())
 }
 
-fn is_meant(
+fn is_explicit(
     row: &Row<'_>,
     columns: usize,
     criteria: &Criteria,
@@ -224,7 +224,7 @@ fn events(
     db: &Connection,
     criteria: &Criteria,
     topic: Option<&Topic>,
-    doomed: &mut Doomed,
+    doomed: &mut ForgetPlan,
 ) -> Result<(), StoreError> {
     let payloads =
         "SELECT q.id, t.files, q.payload FROM pending_messages AS q JOIN event_traces AS t ON t.id = q.id
@@ -232,7 +232,7 @@ fn events(
         WHERE (?1 IS NULL OR s.project_id = ?1) AND (?2 IS NULL OR q.session_id = ?2)
         AND (?3 IS NULL OR q.created_at >= ?3) AND (?4 IS NULL OR q.created_at <= ?4)";
     scan(db, payloads, criteria, |row, columns| {
-        if is_meant(row, columns, criteria, topic)? {
+        if is_explicit(row, columns, criteria, topic)? {
             doomed.payloads.insert(row.get(0)?);
         }
         Ok(())
@@ -245,7 +245,7 @@ fn events(
         scan(db, remarks, criteria, |row, columns| {
             let id: i64 = row.get(0)?;
             let alone = Criteria { file: None, ..criteria.clone() };
-            if !doomed.payloads.contains(&id) && is_meant(row, columns, &alone, Some(topic))? {
+            if !doomed.payloads.contains(&id) && is_explicit(row, columns, &alone, Some(topic))? {
                 doomed.remarks.insert(id);
             }
             Ok(())
@@ -256,7 +256,7 @@ fn events(
         WHERE (?1 IS NULL OR s.project_id = ?1) AND (?2 IS NULL OR t.session_id = ?2)
         AND (?3 IS NULL OR t.created_at >= ?3) AND (?4 IS NULL OR t.created_at <= ?4)";
     scan(db, traces, criteria, |row, columns| {
-        if is_meant(row, columns, criteria, topic)? {
+        if is_explicit(row, columns, criteria, topic)? {
             let whole = criteria.is_whole();
             if whole { &mut doomed.traces } else { &mut doomed.blanked }.insert(row.get(0)?);
         }
@@ -268,7 +268,7 @@ fn events(
         WHERE (?1 IS NULL OR s.project_id = ?1) AND (?2 IS NULL OR r.session_id = ?2)
         AND (?3 IS NULL OR r.created_at >= ?3) AND (?4 IS NULL OR r.created_at <= ?4)";
     scan(db, retrievals, criteria, |row, columns| {
-        if is_meant(row, columns, criteria, topic)? {
+        if is_explicit(row, columns, criteria, topic)? {
             doomed.retrievals.insert(row.get(0)?);
         }
         Ok(())
@@ -276,8 +276,8 @@ fn events(
 }
 
 /// Records that are named by id.
-pub(super) fn named(db: &Connection, records: &[RecordId], reason: Reason) -> Result<Doomed, StoreError> {
-    let mut doomed = Doomed::default();
+pub(super) fn named(db: &Connection, records: &[RecordId], reason: Reason) -> Result<ForgetPlan, StoreError> {
+    let mut doomed = ForgetPlan::default();
     for record in records {
         if let Some(table) = table(record.kind) {
             let sql = format!("SELECT 1 FROM {table} WHERE id = ?1 AND deleted_at IS NULL");
@@ -299,8 +299,8 @@ pub(super) fn named(db: &Connection, records: &[RecordId], reason: Reason) -> Re
 }
 
 /// Everything that matches one of these tombstones.
-pub(super) fn by_tombstones(db: &Connection, hashes: &BTreeSet<Hash>) -> Result<Doomed, StoreError> {
-    let mut doomed = Doomed::default();
+pub(super) fn by_tombstones(db: &Connection, hashes: &BTreeSet<Hash>) -> Result<ForgetPlan, StoreError> {
+    let mut doomed = ForgetPlan::default();
     let key = tombstones::key(db)?;
     for kind in KINDS {
         let Some(table) = table(kind) else { continue };
@@ -347,7 +347,7 @@ enum Affected {
 }
 
 /// Adds dependent rows, and the tombstones.
-fn complete(db: &Connection, doomed: &mut Doomed, affected: Affected) -> Result<(), StoreError> {
+fn complete(db: &Connection, doomed: &mut ForgetPlan, affected: Affected) -> Result<(), StoreError> {
     // Earlier versions go with the summary of a session.
     let versions = "SELECT other.id FROM session_summaries AS own JOIN session_summaries AS other
                     ON other.session_id = own.session_id AND other.checkpoint = 1
@@ -448,7 +448,7 @@ fn previews(db: &Connection, session: i64, text: &str) -> Result<Vec<i64>, Store
     Ok(found)
 }
 
-fn numbers(doomed: &Doomed, kind: RecordKind) -> Vec<i64> {
+fn numbers(doomed: &ForgetPlan, kind: RecordKind) -> Vec<i64> {
     doomed.records.keys().filter(|record| record.kind == kind).map(|record| record.number).collect()
 }
 
@@ -471,7 +471,7 @@ fn keys(
 }
 
 /// Sessions whose documents include text of removed records as context.
-pub(super) fn sessions(db: &Connection, doomed: &Doomed) -> Result<BTreeSet<i64>, StoreError> {
+pub(super) fn sessions(db: &Connection, doomed: &ForgetPlan) -> Result<BTreeSet<i64>, StoreError> {
     let mut sessions = BTreeSet::new();
     for record in doomed.records.keys() {
         let table = match record.kind {

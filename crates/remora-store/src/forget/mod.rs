@@ -1,6 +1,6 @@
 //! Forgetting: records first become invisible, and are then removed from every file.
 //!
-//! 1. [`Store::doomed`] and [`Store::doomed_records`] find what would go. Nothing changes.
+//! 1. [`Store::doomed`] and [`Store::select`] find what would go. Nothing changes.
 //! 2. [`Store::forget`] hides it in one transaction. Records are marked with `deleted_at`; rows without such a column
 //!    are moved into `forgettings.held`. Search, recall and lists no longer find any of it. Until `purge_at`,
 //!    [`Store::undo_forgetting`] restores everything.
@@ -41,7 +41,7 @@ use tombstones::Hash;
 
 /// Everything that a forgetting removes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Doomed {
+pub struct ForgetPlan {
     /// Records with `deleted_at`, each with the reason.
     pub(crate) records: BTreeMap<RecordId, Reason>,
     /// Queued payloads, by event id.
@@ -80,7 +80,7 @@ pub enum Reason {
 
 /// A record that would be removed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DoomedRecord {
+pub struct PlannedRecord {
     pub id: RecordId,
     pub kind: RecordKind,
     pub title: String,
@@ -89,7 +89,7 @@ pub struct DoomedRecord {
     pub reason: Reason,
 }
 
-impl Doomed {
+impl ForgetPlan {
     pub fn is_empty(&self) -> bool {
         let Self { records, payloads, remarks, traces, blanked, retrievals, revisions, .. } = self;
         records.is_empty()
@@ -158,17 +158,17 @@ pub struct Forgetting {
 
 impl Store {
     /// Finds what matches these criteria. Nothing changes.
-    pub fn doomed(&self, criteria: &Criteria) -> Result<Doomed, StoreError> {
+    pub fn doomed(&self, criteria: &Criteria) -> Result<ForgetPlan, StoreError> {
         find::matching(&self.db, criteria, find::Rows::Live)
     }
 
     /// These records and their dependent rows. Unknown ids are left out.
-    pub fn doomed_records(&self, records: &[RecordId], reason: Reason) -> Result<Doomed, StoreError> {
+    pub fn select(&self, records: &[RecordId], reason: Reason) -> Result<ForgetPlan, StoreError> {
         find::named(&self.db, records, reason)
     }
 
     /// Lists what would be removed, for the user to decide. Newest first.
-    pub fn describe_doomed(&self, doomed: &Doomed) -> Result<Vec<DoomedRecord>, StoreError> {
+    pub fn describe(&self, doomed: &ForgetPlan) -> Result<Vec<PlannedRecord>, StoreError> {
         let mut described = Vec::new();
         for (id, reason) in &doomed.records {
             described.extend(describe(&self.db, *id, *reason)?);
@@ -178,7 +178,12 @@ impl Store {
     }
 
     /// Hides everything. The returned forgetting can be undone by its id.
-    pub fn forget(&mut self, doomed: &Doomed, terms: &Terms, now: Time) -> Result<Forgetting, StoreError> {
+    pub fn forget(
+        &mut self,
+        doomed: &ForgetPlan,
+        terms: &Terms,
+        now: Time,
+    ) -> Result<Forgetting, StoreError> {
         let records: Vec<RecordId> = doomed.records.keys().copied().collect();
         let purge_at = now.after(terms.undo);
         self.writable()?;
@@ -271,9 +276,9 @@ impl Store {
         drop(lock);
         // Documents are made as for any record without them.
         while self.fill_documents()? {}
-        let back = Doomed {
+        let back = ForgetPlan {
             records: records.iter().map(|record| (*record, Reason::Named)).collect(),
-            ..Doomed::default()
+            ..ForgetPlan::default()
         };
         for session in find::sessions(&self.db, &back)? {
             documents::refresh_surroundings(&self.db, session)?;
@@ -353,7 +358,7 @@ const KINDS: [RecordKind; 5] =
     [RecordKind::Observation, RecordKind::Summary, RecordKind::Turn, RecordKind::Fact, RecordKind::Note];
 
 /// Removes everything except the records themselves. With `held`, it can be restored.
-fn take_out(db: &Connection, doomed: &Doomed, mut held: Option<&mut Held>) -> Result<(), StoreError> {
+fn take_out(db: &Connection, doomed: &ForgetPlan, mut held: Option<&mut Held>) -> Result<(), StoreError> {
     let mut out = |table: &'static str, ids: &BTreeSet<i64>, change: &str| -> Result<(), StoreError> {
         for id in ids {
             if let Some(held) = held.as_deref_mut() {
@@ -471,7 +476,7 @@ fn delete_marked(db: &Connection, record: RecordId) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn describe(db: &Connection, id: RecordId, reason: Reason) -> Result<Option<DoomedRecord>, StoreError> {
+fn describe(db: &Connection, id: RecordId, reason: Reason) -> Result<Option<PlannedRecord>, StoreError> {
     const WIDEST: usize = 120;
     let sql = match id.kind {
         RecordKind::Observation => {
@@ -492,7 +497,7 @@ fn describe(db: &Connection, id: RecordId, reason: Reason) -> Result<Option<Doom
         RecordKind::Event => return Ok(None),
     };
     let row = db.prepare_cached(&format!("{sql} WHERE r.id = ?1"))?.query_row([id.number], |row| {
-        Ok(DoomedRecord {
+        Ok(PlannedRecord {
             id,
             kind: id.kind,
             title: one_line(&row.get::<_, String>(0)?, WIDEST),

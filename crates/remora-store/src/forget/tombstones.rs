@@ -13,7 +13,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 use uuid::Uuid;
 
-use super::{Doomed, delete_marked, find, mark, take_out};
+use super::{ForgetPlan, delete_marked, find, mark, take_out};
 use crate::data_dir::DataDir;
 use crate::hex::hex;
 use crate::search::documents;
@@ -173,7 +173,7 @@ impl Store {
 }
 
 /// Deletes everything immediately.
-pub(super) fn remove(db: &Connection, doomed: &Doomed, now: Time) -> Result<(), StoreError> {
+pub(super) fn remove(db: &Connection, doomed: &ForgetPlan, now: Time) -> Result<(), StoreError> {
     let sessions = find::sessions(db, doomed)?;
     take_out(db, doomed, None)?;
     for record in doomed.records.keys() {

@@ -66,8 +66,7 @@ macro_rules! due {
     };
 }
 
-/// A cache of sessions with a due turn. The search for them costs more the more sessions are queued, so each finds
-/// many.
+/// Finding due sessions is slow with a long queue, so one search caches up to [`Due::MAX_CACHED`] of them.
 #[derive(Debug, Default)]
 pub(crate) struct Due {
     sessions: VecDeque<i64>,
@@ -81,7 +80,7 @@ pub(crate) struct Due {
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
 impl Due {
-    const MOST: i64 = 64;
+    const MAX_CACHED: i64 = 64;
 
     /// A turn that is due, from the cached sessions if possible. They are checked again, because they may have
     /// changed.
@@ -118,7 +117,7 @@ impl Due {
         let mut found: VecDeque<(i64, i64)> = store
             .writable()?
             .prepare_cached(due!(oldest_turns!(0)))?
-            .query_map(params![now.0, silent_since.0, self.abandoned, Self::MOST, self.held], |row| {
+            .query_map(params![now.0, silent_since.0, self.abandoned, Self::MAX_CACHED, self.held], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?
             .collect::<Result<_, _>>()?;

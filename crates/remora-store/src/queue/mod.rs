@@ -20,7 +20,7 @@ pub(crate) use claim::Due;
 pub use failed::Which;
 pub(crate) use failed::give_up;
 pub use kept::Ended;
-pub(crate) use settle::LONGEST_SUBJECT;
+pub(crate) use settle::MAX_SUBJECT_LEN;
 
 use std::time::Duration;
 
@@ -28,10 +28,10 @@ use remora_core::event::Body;
 use remora_core::ids::{EventId, SessionId};
 use remora_core::time::Time;
 
-use crate::transcripts::{Heard, ReadTo};
+use crate::transcripts::{ReadTo, TranscriptText};
 
 /// Bad answers to a batch before its events count as failed: the first, and three retries.
-const MOST_ATTEMPTS: i64 = 4;
+const MAX_ATTEMPTS: i64 = 4;
 /// Crashes of the owner before a batch is halved, to find the event that causes them.
 const CRASHES_PER_HALVING: i64 = 10;
 /// A claim without a heartbeat for this long is void.
@@ -47,7 +47,7 @@ pub struct Batch {
     /// Events of the same turn that were observed before and still have payloads. They are not claimed.
     pub earlier: Vec<Queued>,
     /// Text of the turn that was read from the host's transcript.
-    pub heard: Heard,
+    pub heard: TranscriptText,
     /// The position up to which the transcript was read for this batch, if it was. Stored with the memory.
     pub transcript: Option<ReadTo>,
 }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::kept::{keep, may_go_on};
 use super::recovery::acquit;
-use super::{Batch, Failure, MOST_ATTEMPTS};
+use super::{Batch, Failure, MAX_ATTEMPTS};
 use crate::record::new_uuid;
 use crate::rows::SUBJECT;
 use crate::{Call, Store, StoreError, transcripts, usage, writing};
@@ -80,7 +80,7 @@ impl Store {
                 }
                 Failure::NoAnswer { reason, retry_after } => (attempts, now.after(*retry_after), reason),
             };
-            let status = if attempts >= MOST_ATTEMPTS {
+            let status = if attempts >= MAX_ATTEMPTS {
                 "failed"
             } else {
                 put_off = put_off.max(Some((retry_at, reason)));
@@ -203,7 +203,7 @@ fn remove(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
 }
 
 /// Length limit for the subject of a tool call in its trace.
-pub(crate) const LONGEST_SUBJECT: usize = 120;
+pub(crate) const MAX_SUBJECT_LEN: usize = 120;
 
 /// Stores the subject of each tool call without files in its trace: the command, the address, the question. This
 /// keeps a session readable after its payloads are gone. Payloads are redacted already, and hooks are not slowed
@@ -214,7 +214,7 @@ fn keep_subjects(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
     )?;
     for event in batch.earlier.iter().chain(&batch.events) {
         let Body::ToolUsed(tool) = &event.body else { continue };
-        let subject = one_line(tool.call.subject(), LONGEST_SUBJECT);
+        let subject = one_line(tool.call.subject(), MAX_SUBJECT_LEN);
         if !subject.is_empty() {
             keep.execute(params![event.id.0, SUBJECT, subject])?;
         }

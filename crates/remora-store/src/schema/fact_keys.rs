@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 use crate::StoreError;
 
 /// A fact that holds.
-struct Current {
+struct HeldFact {
     id: i64,
     valid_from: i64,
 }
@@ -52,10 +52,10 @@ fn end_all_but_one(db: &Connection) -> Result<(), StoreError> {
          ORDER BY source = 'user', valid_from, id",
     )?;
     let mut rows = statement.query([])?;
-    let mut holds: BTreeMap<(i64, String), Vec<Current>> = BTreeMap::new();
+    let mut holds: BTreeMap<(i64, String), Vec<HeldFact>> = BTreeMap::new();
     while let Some(row) = rows.next()? {
         let key = FactKey::from(row.get::<_, String>(1)?);
-        let current = Current { id: row.get(2)?, valid_from: row.get(3)? };
+        let current = HeldFact { id: row.get(2)?, valid_from: row.get(3)? };
         holds.entry((row.get(0)?, key.into())).or_default().push(current);
     }
     for mut values in holds.into_values() {

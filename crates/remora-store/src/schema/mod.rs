@@ -21,7 +21,7 @@ mod fact_keys;
 /// The schema version that this program writes.
 pub const VERSION: i64 = 14;
 /// The oldest schema version that can be migrated.
-pub(crate) const OLDEST: i64 = 9;
+pub(crate) const MIN_VERSION: i64 = 9;
 /// The first schema version that marks deleted rows with `deleted_at`.
 pub(crate) const MARKS_DELETED: i64 = 10;
 /// The first schema version that has the tables of forgetting.
@@ -54,7 +54,7 @@ pub(crate) fn check(connection: &Connection) -> Result<(), StoreError> {
             let reason = "the file is empty".to_owned();
             return Err(StoreError::Damaged { path: PathBuf::new(), reason });
         }
-        OLDEST..VERSION => SchemaAge::Older,
+        MIN_VERSION..VERSION => SchemaAge::Older,
         _ if found < VERSION => SchemaAge::TooOld,
         _ => SchemaAge::Newer,
     };

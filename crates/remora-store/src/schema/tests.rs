@@ -261,7 +261,7 @@ fn a_migration_is_preceded_by_a_backup_and_runs_once() {
     let backups: Vec<_> = fs::read_dir(dir.backups()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(backups.len(), 1);
     let copy = connection::open_for_owner(&backups[0]).unwrap();
-    assert_eq!(version(&copy).unwrap(), OLDEST);
+    assert_eq!(version(&copy).unwrap(), MIN_VERSION);
     assert_eq!(rows(&copy, "SELECT id FROM observations"), ["Integer(3)", "Integer(8)", "Integer(9)"]);
 }
 
@@ -380,7 +380,7 @@ fn a_failing_migration_changes_nothing() {
     let before = rows(&connection, all);
     let broken = format!("{FROM_9}; INSERT INTO nowhere VALUES (1)");
     assert!(migrate_with(&mut connection, &dir, &broken).is_err());
-    assert_eq!(version(&connection).unwrap(), OLDEST);
+    assert_eq!(version(&connection).unwrap(), MIN_VERSION);
     assert_eq!(rows(&connection, all), before);
     assert_eq!(rows(&connection, "SELECT count(*) FROM observations"), ["Integer(3)"]);
     migrate(&mut connection, &dir).unwrap();

@@ -13,7 +13,7 @@ use crate::saving::SavedBy;
 /// Prompts and neighbours up to this many words are added as context. A longer text would drown the document.
 const SHORT_WORDS: usize = 60;
 /// Limit in bytes for the prompt and for the closing message of a turn.
-const MOST_BYTES: usize = 32 << 10;
+const MAX_BYTES: usize = 32 << 10;
 
 /// A document to be stored.
 #[derive(Debug, Default)]
@@ -21,18 +21,18 @@ struct Document {
     part: String,
     title: String,
     body: String,
-    surroundings: Surroundings,
+    surroundings: Neighbours,
 }
 
 #[derive(Debug, Default)]
-struct Surroundings {
+struct Neighbours {
     prompt: String,
     before: String,
     after: String,
 }
 
 /// The fields that all documents of a record share.
-struct Origin {
+struct DocumentOrigin {
     record: RecordId,
     project: Option<i64>,
     session: Option<i64>,
@@ -87,7 +87,12 @@ pub(crate) fn remove(db: &Connection, record: RecordId) -> Result<(), StoreError
     Ok(())
 }
 
-fn insert(db: &Connection, origin: &Origin, document: &Document, lead: bool) -> Result<(), StoreError> {
+fn insert(
+    db: &Connection,
+    origin: &DocumentOrigin,
+    document: &Document,
+    lead: bool,
+) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO documents (kind, record_id, part, lead, project_id, session_id, created_at, title, body, prompt,
              before, after, type)
@@ -111,7 +116,7 @@ fn insert(db: &Connection, origin: &Origin, document: &Document, lead: bool) -> 
     Ok(())
 }
 
-type Made = Result<Option<(Origin, Vec<Document>)>, StoreError>;
+type Made = Result<Option<(DocumentOrigin, Vec<Document>)>, StoreError>;
 
 /// One document for the narrative with its description, and one for each fact.
 fn observation(db: &Connection, record: RecordId) -> Made {
@@ -128,7 +133,7 @@ fn observation(db: &Connection, record: RecordId) -> Made {
         let lists: [String; 4] = [row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?];
         let texts: [String; 3] = [row.get(3)?, row.get(4)?, row.get(5)?];
         let is_by_hand = SavedBy::from_provider(&row.get::<_, String>(11)?).is_some();
-        let origin = Origin { observation_type: Some(row.get(12)?), ..origin(record, row)? };
+        let origin = DocumentOrigin { observation_type: Some(row.get(12)?), ..origin(record, row)? };
         Ok((origin, texts, lists, row.get::<_, i64>(10)?, is_by_hand))
     });
     let Some((origin, [title, subtitle, narrative], lists, prompt_number, is_by_hand)) = row.optional()?
@@ -141,7 +146,7 @@ fn observation(db: &Connection, record: RecordId) -> Made {
     let body = joined(&[&subtitle, &narrative, &words.map(|list| list.replace('-', " ")).join("\n")]);
     // The neighbours of a saved text are unrelated.
     let surroundings = if is_by_hand {
-        Surroundings::default()
+        Neighbours::default()
     } else {
         let summary = short(&joined(&[&title, &narrative]));
         observation_surroundings(db, &origin, prompt_number, &summary)?
@@ -157,10 +162,10 @@ fn observation(db: &Connection, record: RecordId) -> Made {
 /// The context of an observation. Also sets `summary` as context of its neighbours.
 fn observation_surroundings(
     db: &Connection,
-    origin: &Origin,
+    origin: &DocumentOrigin,
     prompt_number: i64,
     summary: &str,
-) -> Result<Surroundings, StoreError> {
+) -> Result<Neighbours, StoreError> {
     let session = origin.session.unwrap_or_default();
     let prompt = prompt_text(db, session, prompt_number)?;
     let before = observation_beside(db, session, "id < ?2 ORDER BY id DESC", origin.record.number)?;
@@ -205,16 +210,16 @@ pub(crate) fn refresh_surroundings(db: &Connection, session: i64) -> Result<(), 
     Ok(())
 }
 
-fn surroundings(prompt: &str, before: Option<Neighbour>, after: Option<Neighbour>) -> Surroundings {
-    Surroundings {
+fn surroundings(prompt: &str, before: Option<Neighbour>, after: Option<Neighbour>) -> Neighbours {
+    Neighbours {
         prompt: short(prompt),
         before: short(&before.map(|neighbour| neighbour.text).unwrap_or_default()),
         after: short(&after.map(|neighbour| neighbour.text).unwrap_or_default()),
     }
 }
 
-fn set_surroundings(db: &Connection, kind: &str, record: i64, new: &Surroundings) -> Result<(), StoreError> {
-    let Surroundings { prompt, before, after } = new;
+fn set_surroundings(db: &Connection, kind: &str, record: i64, new: &Neighbours) -> Result<(), StoreError> {
+    let Neighbours { prompt, before, after } = new;
     // Documents of single facts have no context.
     let sql = "UPDATE documents SET prompt = ?3, before = ?4, after = ?5 WHERE kind = ?1 AND record_id = ?2
                AND part IN ('narrative', 'turn') AND (prompt, before, after) <> (?3, ?4, ?5)";
@@ -311,8 +316,8 @@ fn note(db: &Connection, record: RecordId) -> Made {
     Ok(Some((origin, documents)))
 }
 
-fn origin(record: RecordId, row: &Row<'_>) -> rusqlite::Result<Origin> {
-    Ok(Origin {
+fn origin(record: RecordId, row: &Row<'_>) -> rusqlite::Result<DocumentOrigin> {
+    Ok(DocumentOrigin {
         record,
         project: row.get(0)?,
         session: row.get(1)?,
@@ -378,7 +383,7 @@ fn prompt_text(db: &Connection, session: i64, number: i64) -> Result<String, Sto
 
 fn turn_text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     let (prompt, closing): (String, Option<String>) = (row.get(column)?, row.get(column + 1)?);
-    let cut = |text: &str| remora_core::text::prefix(text, MOST_BYTES).to_owned();
+    let cut = |text: &str| remora_core::text::prefix(text, MAX_BYTES).to_owned();
     Ok(joined(&[&cut(&prompt), &cut(&closing.unwrap_or_default())]))
 }
 

@@ -43,7 +43,7 @@ const ENOUGH: usize = 50;
 /// If more observations than this have a concept or a file, the filter does not count as selective.
 const FEW: usize = 2_000;
 /// Strings too short for a trigram are searched in this many of the newest documents.
-const MOST_SCANNED: u32 = 5_000;
+const MAX_SCANNED: u32 = 5_000;
 
 impl Store {
     /// The number of documents that match `expression`, counted up to `most`.
@@ -63,7 +63,7 @@ impl Store {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// Reads title and body of the newest documents that pass, at most `MOST_SCANNED`.
+    /// Reads title and body of the newest documents that pass, at most `MAX_SCANNED`.
     pub fn each_text(
         &self,
         filters: &Filters,
@@ -71,7 +71,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let conditions = Conditions::new(filters);
         let sql = format!(
-            "SELECT d.id, d.title, d.body FROM documents AS d WHERE true{} ORDER BY d.id DESC LIMIT {MOST_SCANNED}",
+            "SELECT d.id, d.title, d.body FROM documents AS d WHERE true{} ORDER BY d.id DESC LIMIT {MAX_SCANNED}",
             conditions.sql()
         );
         let mut statement = self.db.prepare_cached(&sql)?;
@@ -148,7 +148,7 @@ impl Store {
         Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
     }
 
-    /// The newest documents that contain a string too short for trigrams. Only the newest `MOST_SCANNED` are
+    /// The newest documents that contain a string too short for trigrams. Only the newest `MAX_SCANNED` are
     /// searched.
     pub fn containing(
         &self,
@@ -158,7 +158,7 @@ impl Store {
     ) -> Result<Vec<DocumentId>, StoreError> {
         let conditions = Conditions::new(filters);
         let sql = format!(
-            r"SELECT d.id, 0.0 FROM (SELECT * FROM documents AS d WHERE true{} ORDER BY d.id DESC LIMIT {MOST_SCANNED}) AS d
+            r"SELECT d.id, 0.0 FROM (SELECT * FROM documents AS d WHERE true{} ORDER BY d.id DESC LIMIT {MAX_SCANNED}) AS d
               WHERE d.title LIKE ? ESCAPE '\' OR d.body LIKE ? ESCAPE '\' ORDER BY d.id DESC LIMIT ?",
             conditions.sql()
         );

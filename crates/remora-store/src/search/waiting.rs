@@ -24,8 +24,8 @@ pub struct Waiting {
 }
 
 /// Limits for one search: prompts, events, and bytes of text for each.
-const MOST: u32 = 300;
-const MOST_BYTES: usize = 1 << 20;
+const MAX_WAITING: u32 = 300;
+const MAX_BYTES: usize = 1 << 20;
 
 impl Store {
     /// Prompts and events without documents that pass the filters, newest first.
@@ -48,7 +48,7 @@ impl Store {
 
     fn read_waiting(
         &self,
-        source: &Source,
+        source: &WaitingSource,
         filters: &Filters,
         all: &mut Vec<Waiting>,
     ) -> Result<(), StoreError> {
@@ -57,11 +57,11 @@ impl Store {
         if let ProjectScope::One(project) = filters.scope {
             conditions.one("d.project_id = ?", project.0);
         }
-        let Source { kind, rows, table, text, read } = source;
+        let WaitingSource { kind, rows, table, text, read } = source;
         // Reads the texts last and only for matching rows, because they are most of the data.
         let sql = format!(
             "SELECT d.id, d.project_id, d.name, d.session_id, d.prompt_number, d.created_at, {text}
-             FROM (SELECT * FROM ({rows}) AS d WHERE true{} ORDER BY d.id DESC LIMIT {MOST}) AS d
+             FROM (SELECT * FROM ({rows}) AS d WHERE true{} ORDER BY d.id DESC LIMIT {MAX_WAITING}) AS d
              CROSS JOIN {table} AS t ON t.id = d.id ORDER BY d.id DESC",
             conditions.sql()
         );
@@ -71,7 +71,7 @@ impl Store {
         while let Some(row) = rows.next()? {
             let text = read(row)?;
             bytes += text.len();
-            if bytes > MOST_BYTES {
+            if bytes > MAX_BYTES {
                 break;
             }
             all.push(Waiting {
@@ -89,7 +89,7 @@ impl Store {
 }
 
 /// A source of unindexed texts. `rows` has the columns of documents, so that the same conditions apply.
-struct Source {
+struct WaitingSource {
     kind: RecordKind,
     rows: &'static str,
     /// The table with the text, by the same ids.
@@ -100,7 +100,7 @@ struct Source {
 }
 
 /// A prompt has no document while its turn is in the queue.
-const PROMPTS: Source = Source {
+const PROMPTS: WaitingSource = WaitingSource {
     kind: RecordKind::Turn,
     rows: "SELECT q.id, s.project_id, p.name, q.session_id, q.prompt_number, q.created_at
            FROM (SELECT DISTINCT session_id, prompt_number FROM pending_messages INDEXED BY pending_messages_by_turn) AS m
@@ -114,7 +114,7 @@ const PROMPTS: Source = Source {
 };
 
 /// Without prompt events, whose text is in the prompt, and without observed events, which are found by their memory.
-const EVENTS: Source = Source {
+const EVENTS: WaitingSource = WaitingSource {
     kind: RecordKind::Event,
     rows: "SELECT m.id, s.project_id, p.name, m.session_id, m.prompt_number, m.created_at
            FROM pending_messages AS m INDEXED BY pending_messages_by_turn

@@ -13,7 +13,7 @@ use crate::search::documents;
 type RowUuid = [u8; 16];
 
 /// An observation of the previous version that may be revised.
-struct Standing {
+struct Revisable {
     number: i64,
     uuid: RowUuid,
     content_hash: String,
@@ -117,7 +117,7 @@ pub(super) fn summary(
 }
 
 /// The observations that are neither deleted, superseded, marked wrong nor edited, in order.
-fn standing(db: &Connection, known: &[i64]) -> Result<Vec<Standing>, StoreError> {
+fn standing(db: &Connection, known: &[i64]) -> Result<Vec<Revisable>, StoreError> {
     let rows = db
         .prepare_cached(
             "SELECT o.id, o.uuid, o.content_hash, o.pinned_at IS NOT NULL OR ifnull(f.useful, 0) > 0
@@ -127,7 +127,7 @@ fn standing(db: &Connection, known: &[i64]) -> Result<Vec<Standing>, StoreError>
              AND CAST(o.id AS TEXT) NOT IN (SELECT record FROM revisions) ORDER BY o.id",
         )?
         .query_map([serde_json::to_string(known)?], |row| {
-            Ok(Standing {
+            Ok(Revisable {
                 number: row.get(0)?,
                 uuid: row.get(1)?,
                 content_hash: row.get(2)?,

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use remora_core::context::LaidDown;
+use remora_core::context::UserStatement;
 use remora_core::document::ProjectScope;
 use remora_core::fact::{Fact, FactKind, FactScope, FactSource, LearnedFact};
 use remora_core::feedback::Verdict;
@@ -250,7 +250,7 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     store.restore_fact(port, Time(15)).unwrap().unwrap();
     assert!(changed(&store), "a fact restored");
 
-    let doomed = store.doomed_records(&["1".parse().unwrap()], Reason::Named).unwrap();
+    let doomed = store.select(&["1".parse().unwrap()], Reason::Named).unwrap();
     let terms =
         Terms { topic: None, project: None, undo: Duration::from_mins(1), by: "ids", who: SavedBy::Person };
     store.forget(&doomed, &terms, Time(20)).unwrap();
@@ -277,9 +277,9 @@ fn only_statements_of_a_person_are_rules() {
     let laid_down = |store: &Store, recall: Recall| -> Vec<String> {
         let material = store.material(app, recall, 5).unwrap();
         material
-            .laid_down
+            .user_statements
             .into_iter()
-            .map(|LaidDown { id, key, text }| format!("{id}: {key} {text}"))
+            .map(|UserStatement { id, key, text }| format!("{id}: {key} {text}"))
             .collect()
     };
     let target = SaveFor::Project(app);

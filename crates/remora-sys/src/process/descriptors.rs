@@ -13,7 +13,7 @@ const LISTING: &str = "/proc/self/fd";
 const LISTING: &str = "/dev/fd";
 
 /// If there is no listing, numbers up to the resource limit are tried, but at most this many.
-const MOST_TRIED: u64 = 65_536;
+const MAX_TRIED: u64 = 65_536;
 
 /// Closes every descriptor above the standard streams. To be called at process start, before any file is opened.
 #[expect(
@@ -30,7 +30,7 @@ pub(super) fn close_inherited() {
 
 fn open_descriptors() -> Vec<RawFd> {
     let Ok(entries) = fs::read_dir(LISTING) else {
-        let limit = getrlimit(Resource::Nofile).current.unwrap_or(MOST_TRIED).min(MOST_TRIED);
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(MAX_TRIED).min(MAX_TRIED);
         return (0..RawFd::try_from(limit).unwrap_or_default()).collect();
     };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()

@@ -10,7 +10,7 @@ const SHELLS: &[&[u8]] = &[
 ];
 /// Limit for the number of shells between a host and its hook. More than two are rare.
 #[cfg(target_os = "linux")]
-const MOST_SHELLS: usize = 6;
+const MAX_SHELLS: usize = 6;
 
 /// Limit for the number of ancestors. Real trees have some ten; the limit ends a loop of parents that changed meanwhile.
 #[cfg(target_os = "linux")]
@@ -36,7 +36,7 @@ impl Identity {
     #[cfg(target_os = "linux")]
     pub fn of_host() -> Option<Self> {
         let mut pid = rustix::process::getppid()?.as_raw_nonzero().get().unsigned_abs();
-        for _ in 0..MOST_SHELLS {
+        for _ in 0..MAX_SHELLS {
             let stat = crate::small_file::read_small_bytes(format!("/proc/{pid}/stat").as_ref()).ok()?;
             let (name, parent) = name_and_parent(&stat)?;
             if !SHELLS.contains(&name) {

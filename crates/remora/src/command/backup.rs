@@ -30,18 +30,18 @@ pub(crate) struct Backup {
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<BackupAction>,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum BackupAction {
     /// Show the backups in the data directory, newest first.
     List,
 }
 
 pub(crate) fn run(app: &App, arguments: &Backup) -> Result<()> {
     match (&arguments.action, &arguments.to) {
-        (Some(Action::List), _) => list(app),
+        (Some(BackupAction::List), _) => list(app),
         (None, Some(path)) => make_to(app, path),
         (None, None) => make(app),
     }

@@ -36,11 +36,11 @@ Examples:
     remora config unset observer.provider")]
 pub(crate) struct Config {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<ConfigAction>,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum ConfigAction {
     /// List every setting with its value and its source (the default).
     List,
     /// Print the value of one setting.
@@ -71,13 +71,13 @@ enum Action {
 }
 
 pub(crate) fn run(app: &App, arguments: &Config) -> Result<()> {
-    match arguments.action.as_ref().unwrap_or(&Action::List) {
-        Action::List => list(app),
-        Action::Get { name } => get(app, find(name)?),
-        Action::Set { name, value, .. } => set(app, find(name)?, value.as_deref()),
-        Action::Unset { name } => set(app, find(name)?, None),
-        Action::Edit => edit(app),
-        Action::Path => path(app),
+    match arguments.action.as_ref().unwrap_or(&ConfigAction::List) {
+        ConfigAction::List => list(app),
+        ConfigAction::Get { name } => get(app, find(name)?),
+        ConfigAction::Set { name, value, .. } => set(app, find(name)?, value.as_deref()),
+        ConfigAction::Unset { name } => set(app, find(name)?, None),
+        ConfigAction::Edit => edit(app),
+        ConfigAction::Path => path(app),
     }
 }
 

@@ -51,8 +51,8 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let reach = app.caller(&store)?.reach;
     if let Some(prompt) = &arguments.explain {
         let project = || -> Result<ProjectId> {
-            let whose = reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?;
-            Ok(remora_app::project(&store, &whose)?)
+            let selector = reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?;
+            Ok(remora_app::project(&store, &selector)?)
         };
         let session = match arguments.session.as_deref() {
             Some("latest") => remora_app::latest_session(&store, project()?)?,
@@ -66,10 +66,10 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
         return explain::run(app, &store, &asker, prompt);
     }
     let settings = &app.settings;
-    let whose = reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?;
+    let selector = reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?;
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
     let reader = Reader { limit: budget, more: More::Commands(&env::command()) };
-    let Preview { project, injection } = start::preview(&store, &whose, settings, reader, Time::now())?;
+    let Preview { project, injection } = start::preview(&store, &selector, settings, reader, Time::now())?;
     if app.json {
         let observations: Option<Vec<i64>> = injection.as_ref().map(Injection::observations);
         let names = store.projects()?;

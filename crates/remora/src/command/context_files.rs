@@ -1,6 +1,6 @@
 use clap::{Args, Subcommand};
-use remora_app::Whose;
-use remora_app::context_files::{self, Followed, Kept};
+use remora_app::ProjectSelector;
+use remora_app::context_files::{self, Kept, RefreshReport};
 use remora_context_files::{Outcome, Report, What};
 use remora_core::time::Time;
 use remora_store::context_files::Forms;
@@ -18,15 +18,15 @@ use crate::output::{self, DIM, GREEN, YELLOW, paint, prose, prose_below, say, ta
 #[derive(Args)]
 pub(crate) struct ContextFiles {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<ContextFilesAction>,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum ContextFilesAction {
     /// Write memory into files of this project; without a form (`--folders`, `--cursor`), into CLAUDE.md.
-    Enable(Which),
+    Enable(WhichFiles),
     /// Remove the sections and restore every file; without a form, all of them.
-    Disable(Which),
+    Disable(WhichFiles),
     /// List the files, and those that could not be written.
     Status(Where),
     /// Update the files now.
@@ -41,7 +41,7 @@ struct Where {
 }
 
 #[derive(Args)]
-struct Which {
+struct WhichFiles {
     /// A section `## Recent Memory` in the project's CLAUDE.md.
     #[arg(long)]
     claude_md: bool,
@@ -56,12 +56,12 @@ struct Which {
 }
 
 impl Where {
-    fn whose(&self) -> Result<Whose> {
-        app::whose(self.project.as_deref(), false)
+    fn scope_of(&self) -> Result<ProjectSelector> {
+        app::scope_of(self.project.as_deref(), false)
     }
 }
 
-impl Which {
+impl WhichFiles {
     fn forms(&self, without: Forms) -> Forms {
         let forms = Forms { claude_md: self.claude_md, folders: self.folders, cursor: self.cursor };
         if forms.any() { forms } else { without }
@@ -70,18 +70,18 @@ impl Which {
 
 pub(crate) fn run(app: &App, arguments: &ContextFiles) -> Result<()> {
     match &arguments.action {
-        Some(Action::Enable(which)) => enable(app, which),
-        Some(Action::Disable(which)) => disable(app, which),
-        Some(Action::Status(place)) => status(app, place),
-        Some(Action::Refresh(place)) => refresh(app, place),
+        Some(ContextFilesAction::Enable(which)) => enable(app, which),
+        Some(ContextFilesAction::Disable(which)) => disable(app, which),
+        Some(ContextFilesAction::Status(place)) => status(app, place),
+        Some(ContextFilesAction::Refresh(place)) => refresh(app, place),
         None => status(app, &Where { project: None }),
     }
 }
 
-fn enable(app: &App, which: &Which) -> Result<()> {
+fn enable(app: &App, which: &WhichFiles) -> Result<()> {
     let mut store = app.open()?;
     let forms = which.forms(Forms { claude_md: true, ..Forms::default() });
-    let report = context_files::enable(&mut store, &which.place.whose()?, forms, Time::now())?;
+    let report = context_files::enable(&mut store, &which.place.scope_of()?, forms, Time::now())?;
     if app.json {
         return output::json(&report);
     }
@@ -93,10 +93,11 @@ fn enable(app: &App, which: &Which) -> Result<()> {
     Ok(())
 }
 
-fn disable(app: &App, which: &Which) -> Result<()> {
+fn disable(app: &App, which: &WhichFiles) -> Result<()> {
     let mut store = app.open()?;
     let all = Forms { claude_md: true, folders: true, cursor: true };
-    let (report, others_stay) = context_files::disable(&mut store, &which.place.whose()?, which.forms(all))?;
+    let (report, others_stay) =
+        context_files::disable(&mut store, &which.place.scope_of()?, which.forms(all))?;
     if app.json {
         return output::json(&report);
     }
@@ -115,7 +116,7 @@ fn disable(app: &App, which: &Which) -> Result<()> {
 
 fn status(app: &App, place: &Where) -> Result<()> {
     let store = app.open()?;
-    let Kept { root, files: all } = context_files::list(&store, &place.whose()?)?;
+    let Kept { root, files: all } = context_files::list(&store, &place.scope_of()?)?;
     if app.json {
         return output::json(&json!({ "root": root, "context_files": all }));
     }
@@ -146,7 +147,7 @@ fn status(app: &App, place: &Where) -> Result<()> {
 
 fn refresh(app: &App, place: &Where) -> Result<()> {
     let mut store = app.open()?;
-    let reports = context_files::refresh(&mut store, &place.whose()?)?;
+    let reports = context_files::refresh(&mut store, &place.scope_of()?)?;
     if app.json {
         return output::json(&reports);
     }
@@ -155,7 +156,7 @@ fn refresh(app: &App, place: &Where) -> Result<()> {
 }
 
 /// Warns of files that could not be updated after memory changed.
-pub(crate) fn warn(followed: &Followed) {
+pub(crate) fn warn(followed: &RefreshReport) {
     for problem in &followed.problems {
         talk(&format!("warning: {problem}; see `remora context-files status`"));
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use remora_client::control::{self, Message};
-use remora_client::presence::Hold;
+use remora_client::presence::DaemonLock;
 use remora_client::{launch, presence};
 use remora_server::daemon::{self, End};
 use remora_server::shared::Load;
@@ -18,11 +18,11 @@ use crate::output::{self, say, talk};
 #[derive(Args)]
 pub(crate) struct Daemon {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<DaemonAction>,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum DaemonAction {
     /// Run the daemon in the foreground until it is stopped.
     Run {
         /// Detach from the terminal and from inherited files; used by `start` and by hooks.
@@ -40,22 +40,22 @@ enum Action {
 }
 
 /// Timeout for a daemon to start or stop.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(app: &App, arguments: &Daemon) -> Result<ExitCode> {
     match arguments.action {
         // Exit code 0, because it is for people; `status` is for scripts.
         None => status(app).map(|_| ExitCode::SUCCESS),
-        Some(Action::Run { detached }) => serve(app, detached),
-        Some(Action::Start) => start(app),
-        Some(Action::Stop) => stop(app).map(|()| ExitCode::SUCCESS),
-        Some(Action::Restart) => {
+        Some(DaemonAction::Run { detached }) => serve(app, detached),
+        Some(DaemonAction::Start) => start(app),
+        Some(DaemonAction::Stop) => stop(app).map(|()| ExitCode::SUCCESS),
+        Some(DaemonAction::Restart) => {
             if presence::find(&app.dir)?.is_some() {
                 stop(app)?;
             }
             start(app)
         }
-        Some(Action::Status) => status(app),
+        Some(DaemonAction::Status) => status(app),
     }
 }
 
@@ -71,8 +71,8 @@ fn serve(app: &App, detached: bool) -> Result<ExitCode> {
     let run = || -> Result<Option<End>> {
         app.dir.create()?;
         let hold = match inherited {
-            Some(file) => Hold::inherit(&app.dir, file)?,
-            None => Hold::take(&app.dir)?,
+            Some(file) => DaemonLock::inherit(&app.dir, file)?,
+            None => DaemonLock::take(&app.dir)?,
         };
         let Some(hold) = hold else { return Ok(None) };
         hold.keep_until_exit();
@@ -125,7 +125,7 @@ pub(crate) fn wait_until_started(dir: &DataDir) -> Result<()> {
 }
 
 fn wait_until(is_so: impl Fn() -> Result<bool>, otherwise: &str) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !is_so()? {
         if Instant::now() >= deadline {
             return Err(CliError::internal(otherwise).hint("look for the reason: `remora doctor`"));

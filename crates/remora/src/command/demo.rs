@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anstyle::Style;
 use clap::Args;
-use remora_app::Engine;
+use remora_app::SearchBackend;
 use remora_app::capture::{self, Reason, Taken};
 use remora_app::import::{self, Request};
 use remora_app::recall::prompt::{self, PromptRequest};
@@ -258,7 +258,7 @@ fn print_recalled(store: &mut Store, session: &SessionRow) -> Result<()> {
     for question in [ANSWERED, STRANGE] {
         say(&format!("  {} {}", paint(CYAN, "›"), brief(question, room(4))));
         let request = PromptRequest::of_new_session(question, session.project_id);
-        let engine = Engine { searcher: &Searcher::new(), embedder: Some(embedder.as_mut()) };
+        let engine = SearchBackend { searcher: &Searcher::new(), embedder: Some(embedder.as_mut()) };
         let injection = prompt::recall(store, engine, &request, &settings, now)?.injection;
         let text = injection.as_ref().map_or("nothing, because memory does not answer it", |i| &i.text);
         for line in text.lines() {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anstyle::Style;
 use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
-use remora_app::recall::{Candidate, Fate};
+use remora_app::recall::{Candidate, Outcome};
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
 use remora_search::Mode;
@@ -93,7 +93,7 @@ fn candidates(why: &Explanation) {
         table.row(vec![
             candidate.hit.id.to_string(),
             format!("{:.2}", candidate.hit.score),
-            paint(style(candidate.fate), &outcome(candidate)),
+            paint(style(candidate.outcome), &outcome(candidate)),
             brief(&candidate.hit.title, 100),
         ]);
         table.below(&paint(DIM, &search::why(&candidate.hit)));
@@ -102,23 +102,23 @@ fn candidates(why: &Explanation) {
 }
 
 fn outcome(candidate: &Candidate) -> String {
-    match (candidate.fate, candidate.hit.superseded_by) {
-        (Fate::Superseded, Some(by)) => format!("superseded by {by}"),
-        (fate, _) => fate.reason().to_owned(),
+    match (candidate.outcome, candidate.hit.superseded_by) {
+        (Outcome::Superseded, Some(by)) => format!("superseded by {by}"),
+        (outcome, _) => outcome.reason().to_owned(),
     }
 }
 
-fn style(fate: Fate) -> Style {
-    match fate {
-        Fate::Injected => GREEN,
-        Fate::Gated | Fate::NoPassage => DIM,
-        Fate::OverBudget => BOLD,
+fn style(outcome: Outcome) -> Style {
+    match outcome {
+        Outcome::Injected => GREEN,
+        Outcome::Gated | Outcome::NoPassage => DIM,
+        Outcome::OverBudget => BOLD,
         _ => YELLOW,
     }
 }
 
 fn how(why: &Explanation) -> String {
-    let injected = why.candidates.iter().filter(|candidate| candidate.fate == Fate::Injected).count();
+    let injected = why.candidates.iter().filter(|candidate| candidate.outcome == Outcome::Injected).count();
     let number = count(i64::try_from(why.candidates.len()).unwrap_or(i64::MAX), "candidate");
     let way = match (&why.no_vectors, why.mode) {
         (Some(reason), _) => format!("by words alone, because {reason}"),

@@ -3,7 +3,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use remora_app::Whose;
+use remora_app::ProjectSelector;
 use remora_app::export::{self, ExportError, Format};
 use remora_core::time::Time;
 use remora_store::Store;
@@ -51,8 +51,8 @@ pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
     }
     let store = app.open()?;
     let reach = app.caller(&store)?.reach;
-    let whose = match &arguments.project {
-        Some(name) => reach.whose(&store, Whose::Project(name.clone()))?,
+    let selector = match &arguments.project {
+        Some(name) => reach.scope_of(&store, ProjectSelector::Project(name.clone()))?,
         None => app::all_within(&reach, &store)?,
     };
     let format = match arguments.format {
@@ -60,14 +60,14 @@ pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
         Form::Markdown => Format::Markdown,
     };
     let Some(path) = &arguments.out else {
-        return match export::write(&store, &whose, format, &mut BufWriter::new(io::stdout().lock())) {
+        return match export::write(&store, &selector, format, &mut BufWriter::new(io::stdout().lock())) {
             // The reader closed the pipe, which is not an error.
             Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(error.into()),
             Ok(_) => Ok(()),
         };
     };
-    let written = to_file(&store, &whose, format, path)?;
+    let written = to_file(&store, &selector, format, path)?;
     if app.json {
         return output::json(&json!({ "records": written, "file": path }));
     }
@@ -76,13 +76,13 @@ pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
     Ok(())
 }
 
-fn to_file(store: &Store, whose: &Whose, format: Format, path: &Path) -> Result<u64> {
+fn to_file(store: &Store, selector: &ProjectSelector, format: Format, path: &Path) -> Result<u64> {
     let file = private_file().write(true).create_new(true).open(path).map_err(|error| {
         CliError::usage(format!("cannot write to {}: {error}", path.display()))
             .hint("name a new file in a directory you can write to: `remora export --out FILE`")
     })?;
     let mut out = BufWriter::new(file);
-    let written = export::write(store, whose, format, &mut out).and_then(|count| {
+    let written = export::write(store, selector, format, &mut out).and_then(|count| {
         out.flush()?;
         out.get_ref().sync_all()?;
         Ok(count)

@@ -1,7 +1,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use remora_app::facts::{self, Entry, Set, SetRequest};
-use remora_app::{Caller, Whose};
+use remora_app::{Caller, ProjectSelector};
 use remora_core::fact::FactKind;
 use remora_core::time::Time;
 use remora_store::FactRow;
@@ -26,7 +26,7 @@ Examples:
   remora facts rm \"package manager\"         End it")]
 pub(crate) struct Facts {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<FactsAction>,
     /// Facts that hold in every project.
     #[arg(long, global = true, conflicts_with = "project")]
     global: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Facts {
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum FactsAction {
     /// List the current facts.
     List,
     /// Set the value of a key.
@@ -79,23 +79,23 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
     let mut store = app.open()?;
     let Caller { by, reach, .. } = app.caller(&store)?;
     // Facts that hold everywhere are within everybody's reach.
-    let whose = match app::whose(arguments.project.as_deref(), arguments.global)? {
-        Whose::All => Whose::All,
-        whose => reach.whose(&store, whose)?,
+    let selector = match app::scope_of(arguments.project.as_deref(), arguments.global)? {
+        ProjectSelector::All => ProjectSelector::All,
+        selector => reach.scope_of(&store, selector)?,
     };
     let now = Time::now();
-    match arguments.action.as_ref().unwrap_or(&Action::List) {
-        Action::List => {
-            let entries = app::if_known(&store, facts::list(&store, &whose))?;
+    match arguments.action.as_ref().unwrap_or(&FactsAction::List) {
+        FactsAction::List => {
+            let entries = app::if_known(&store, facts::list(&store, &selector))?;
             if entries.is_none() && !app.json {
                 return Ok(());
             }
             list(app, &entries.unwrap_or_default())
         }
-        Action::History { key } => history(app, &facts::history(&store, &whose, key)?),
-        Action::Set { key, value, kind, replace } => {
+        FactsAction::History { key } => history(app, &facts::history(&store, &selector, key)?),
+        FactsAction::Set { key, value, kind, replace } => {
             let (key, value) = (key.clone(), value.join(" "));
-            let request = SetRequest { whose, key, value, kind: *kind, by, replace: *replace };
+            let request = SetRequest { selector, key, value, kind: *kind, by, replace: *replace };
             let set = app.change(&mut store, |store| facts::set(store, &request, now))?;
             if app.json {
                 return output::json(&set);
@@ -103,12 +103,12 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
             print_set(&set);
             Ok(())
         }
-        Action::Rm { key } => {
-            let row = app.change(&mut store, |store| facts::remove(store, &whose, key, by, now))?;
+        FactsAction::Rm { key } => {
+            let row = app.change(&mut store, |store| facts::remove(store, &selector, key, by, now))?;
             changed(app, &row, "No longer holds")
         }
-        Action::Confirm { key } => {
-            let entry = app.change(&mut store, |store| facts::confirm(store, &whose, key, by, now))?;
+        FactsAction::Confirm { key } => {
+            let entry = app.change(&mut store, |store| facts::confirm(store, &selector, key, by, now))?;
             changed(app, &entry.row, "Confirmed")
         }
     }

@@ -46,7 +46,7 @@ pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
     let Some(verdict) = given.verdict else {
         return show_observation(app, &judge::observation(&store, &given.id)?);
     };
-    let only = Some(reach.whose(&store, app::whose(given.project.as_deref(), false)?)?);
+    let only = Some(reach.scope_of(&store, app::scope_of(given.project.as_deref(), false)?)?);
     let request = JudgeRequest { id: given.id.clone(), verdict, undo: given.undo, by, only };
     let judged = app.change(&mut store, |store| judge::judge(store, &request, Time::now()));
     match judged.map_err(|error| refused(error, &request))? {

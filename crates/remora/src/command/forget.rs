@@ -36,7 +36,7 @@ Examples:
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Forget {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<ForgetAction>,
     /// Ids as search prints them, or a topic: records that contain these words, and those that are similar (`--similar`).
     #[arg(value_name = "ID|TOPIC")]
     what: Vec<String>,
@@ -79,7 +79,7 @@ pub(crate) struct Forget {
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum ForgetAction {
     /// Restore what was forgotten.
     Undo {
         /// The number that `remora forget list` prints; without it, the latest.
@@ -92,8 +92,8 @@ enum Action {
 pub(crate) fn run(app: &App, arguments: &Forget) -> Result<()> {
     let mut store = app.open()?;
     match &arguments.action {
-        Some(Action::Undo { id }) => undo(app, &mut store, *id),
-        Some(Action::List) => list(app, &store),
+        Some(ForgetAction::Undo { id }) => undo(app, &mut store, *id),
+        Some(ForgetAction::List) => list(app, &store),
         None => forget(app, &mut store, arguments),
     }
 }
@@ -154,7 +154,7 @@ fn request(store: &Store, reach: &Reach, arguments: &Forget) -> Result<ForgetReq
     for id in &ids {
         reach.record(store, id)?;
     }
-    let whose = app::whose(arguments.project.as_deref(), arguments.all)?;
+    let selector = app::scope_of(arguments.project.as_deref(), arguments.all)?;
     let matching = Matching {
         topic: topic.clone().or(words),
         threshold: arguments.similar,
@@ -163,7 +163,7 @@ fn request(store: &Store, reach: &Reach, arguments: &Forget) -> Result<ForgetReq
         from: from.clone(),
         until: until.clone(),
         everything: arguments.everything,
-        ..Matching::new(reach.whose(store, whose)?)
+        ..Matching::new(reach.scope_of(store, selector)?)
     };
     Ok(ForgetRequest::new(ids, matching)?)
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use remora_app::capture::{self, Door, Report, Taken};
+use remora_app::capture::{self, Door, HookReport, Taken};
 use remora_app::recall::prompt::Submitted;
 use remora_app::recall::start::{Reader, Starting};
 use remora_app::recall::{self, Injection};
@@ -92,8 +92,8 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     let host: Host = arguments.host.parse().map_err(|_| format!("unknown host `{}`", arguments.host))?;
     let document = stdin::read(std::io::stdin()).map_err(|error| error.to_string())?;
     let began = Instant::now();
-    let fate = Arc::new(Fate::default());
-    let watcher = watch(dir.clone(), Arc::clone(&fate));
+    let deadline = Arc::new(Deadline::default());
+    let watcher = watch(dir.clone(), Arc::clone(&deadline));
     if let Some(answer) = response::acknowledgement(host) {
         print(answer);
     }
@@ -112,13 +112,13 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             }
             // Once the event is stored, the process may take only the time that the user allows for an answer.
             if matches!(record.captured.event().body, Body::PromptSubmitted { .. }) {
-                fate.answer_within(&settings, watcher.as_ref());
+                deadline.answer_within(&settings, watcher.as_ref());
             }
-            let mut delivered = deliver(dir, &settings, &record, &fate);
+            let mut delivered = deliver(dir, &settings, &record, &deadline);
             let answered = match &mut delivered {
                 Ok(store) => answer(dir, store, &record, &settings, began),
                 // The memory can still be read, even if nothing can be stored.
-                Err(_) if is_asking(&record) => match Store::open_to_ask(dir) {
+                Err(_) if is_asking(&record) => match Store::open_read_only_for_hook(dir) {
                     Ok(Some(store)) => answer(dir, &mut ManuallyDrop::new(store), &record, &settings, began),
                     Ok(None) | Err(_) => None,
                 },
@@ -140,9 +140,9 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
         }
         Taken::FileAhead(ahead) if settings.memory.file_context_enabled => {
             // There is no event that could be lost.
-            fate.stored.store(true, Ordering::Release);
+            deadline.stored.store(true, Ordering::Release);
             let Some(room) = ahead.session.host.room() else { return Ok(()) };
-            fate.answer_within(&settings, watcher.as_ref());
+            deadline.answer_within(&settings, watcher.as_ref());
             let command = env::command();
             let more = settings.context.more(ahead.session.host, &command);
             let injection = guarded(dir, || recall::file::before(dir, &ahead, room, more, Time::now()));
@@ -161,14 +161,14 @@ const STALE: &str =
 
 /// State of the event, for the thread that ends the process.
 #[derive(Default)]
-struct Fate {
+struct Deadline {
     record: OnceLock<(EventRecord, Sync)>,
     stored: AtomicBool,
     /// End of the time for recall with a prompt or a file.
     answer_by: OnceLock<Instant>,
 }
 
-impl Fate {
+impl Deadline {
     /// Starts the time for recall.
     fn answer_within(&self, settings: &Settings, watcher: Option<&Thread>) {
         let time = Duration::from_millis(settings.memory.auto_retrieve_ms.into());
@@ -190,7 +190,7 @@ impl Fate {
 }
 
 /// Converts a host's message, and adds the directory if it names none.
-pub(crate) fn report(dir: &DataDir, reading: Reading) -> Result<Option<Report>, String> {
+pub(crate) fn report(dir: &DataDir, reading: Reading) -> Result<Option<HookReport>, String> {
     // Hosts start hooks where they work.
     let current = || std::env::current_dir().ok().map(|current| current.to_string_lossy().into_owned());
     let directory = |host: Host, named: String| {
@@ -199,14 +199,14 @@ pub(crate) fn report(dir: &DataDir, reading: Reading) -> Result<Option<Report>, 
     Ok(match reading {
         Reading::Nothing => None,
         Reading::Malformed(reason) => return Err(reason.into_owned()),
-        Reading::Synthetic { session, origin } => Some(Report::Synthetic { session, origin }),
+        Reading::Synthetic { session, origin } => Some(HookReport::Synthetic { session, origin }),
         Reading::FileAhead(mut ahead) => {
             ahead.cwd = directory(ahead.session.host, ahead.cwd);
-            Some(Report::FileAhead(ahead))
+            Some(HookReport::FileAhead(ahead))
         }
         Reading::Event(mut event) => {
             event.cwd = directory(event.session.host, event.cwd);
-            Some(Report::Event(event))
+            Some(HookReport::Event(event))
         }
     })
 }
@@ -217,32 +217,32 @@ fn deliver(
     dir: &DataDir,
     settings: &Settings,
     record: &EventRecord,
-    fate: &Fate,
+    deadline: &Deadline,
 ) -> Result<ManuallyDrop<Store>, String> {
     // Cannot fail: only this function sets it.
-    let _ = fate.record.set((record.clone(), settings.capture.sync));
+    let _ = deadline.record.set((record.clone(), settings.capture.sync));
     let attempt =
-        panic::catch_unwind(AssertUnwindSafe(|| store(dir, settings.capture.sync, record, &fate.stored)));
+        panic::catch_unwind(AssertUnwindSafe(|| store(dir, settings.capture.sync, record, &deadline.stored)));
     let reason = match attempt {
         Ok(Ok(store)) => return Ok(store),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "storing it hit a bug".to_owned(),
     };
     let spooled = spool(dir, &record.clone().located(), settings.capture.sync, &reason);
-    fate.stored.store(true, Ordering::Release);
+    deadline.stored.store(true, Ordering::Release);
     Err(spooled)
 }
 
 /// Starts a thread that ends the process at its time limit, whatever the other thread is waiting for. An event that is
 /// not in the database by then goes to the spool.
-fn watch(dir: DataDir, fate: Arc<Fate>) -> Option<Thread> {
+fn watch(dir: DataDir, deadline: Arc<Deadline>) -> Option<Thread> {
     let limit = Instant::now() + HOOK_LIMIT;
     let watcher = thread::Builder::new().spawn(move || {
-        while let Some(left) = fate.time_left(limit) {
+        while let Some(left) = deadline.time_left(limit) {
             thread::park_timeout(left);
         }
-        if !fate.stored.load(Ordering::Acquire) {
-            let reason = match fate.record.get() {
+        if !deadline.stored.load(Ordering::Acquire) {
+            let reason = match deadline.record.get() {
                 // Its directory is resolved later: that may be what the other thread is waiting for.
                 Some((record, sync)) => spool(&dir, record, *sync, "the database took too long"),
                 None => format!("it was not read in time; {LOST}"),

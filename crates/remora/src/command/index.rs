@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use remora_app::index::{self, Progress, Step};
+use remora_app::index::{self, IndexProgress, Step};
 use remora_client::presence::{self, Presence};
 use remora_client::{Poked, poke};
 use remora_core::document::ProjectScope;
@@ -23,20 +23,20 @@ use crate::output::{self, DIM, YELLOW, paint, say, talk};
 #[derive(Args)]
 pub(crate) struct Index {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<IndexAction>,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum IndexAction {
     /// Show how many records are indexed, and how many have vectors (the default).
-    Status(Which),
+    Status(WhichIndex),
     /// Drop everything derived from the records (documents, full text, vectors) and rebuild it.
     ///
     /// The records themselves do not change. An interrupted rebuild loses nothing: the daemon continues it by itself, and so
     /// does `--resume`.
     Rebuild {
         #[command(flatten)]
-        which: Which,
+        which: WhichIndex,
         /// Continue an interrupted rebuild: drop nothing, create what is missing.
         #[arg(long)]
         resume: bool,
@@ -44,7 +44,7 @@ enum Action {
 }
 
 #[derive(Args)]
-struct Which {
+struct WhichIndex {
     /// Only this project: its name, id, or a directory in it.
     #[arg(long, short)]
     project: Option<String>,
@@ -57,8 +57,8 @@ pub(crate) fn run(app: &App, arguments: &Index) -> Result<()> {
     let mut store = app.open()?;
     match &arguments.action {
         None => status(app, &store, ProjectScope::All),
-        Some(Action::Status(which)) => status(app, &store, scope(&store, which)?),
-        Some(Action::Rebuild { which, resume }) => {
+        Some(IndexAction::Status(which)) => status(app, &store, scope(&store, which)?),
+        Some(IndexAction::Rebuild { which, resume }) => {
             let scope = scope(&store, which)?;
             if !*resume {
                 index::drop_all(&mut store, scope)?;
@@ -70,8 +70,8 @@ pub(crate) fn run(app: &App, arguments: &Index) -> Result<()> {
     }
 }
 
-fn scope(store: &Store, which: &Which) -> Result<ProjectScope> {
-    Ok(remora_app::scope(store, &app::whose(which.project.as_deref(), which.project.is_none())?)?)
+fn scope(store: &Store, which: &WhichIndex) -> Result<ProjectScope> {
+    Ok(remora_app::scope(store, &app::scope_of(which.project.as_deref(), which.project.is_none())?)?)
 }
 
 fn status(app: &App, store: &Store, scope: ProjectScope) -> Result<()> {
@@ -193,7 +193,7 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
     Ok(())
 }
 
-fn show(bar: &ProgressBar, Progress { done, all }: Progress) {
+fn show(bar: &ProgressBar, IndexProgress { done, all }: IndexProgress) {
     bar.set_length(all);
     bar.set_position(done);
 }

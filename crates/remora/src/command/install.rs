@@ -7,7 +7,7 @@ use remora_core::host::Host;
 use remora_core::settings::Provider;
 use remora_core::time::Time;
 use remora_install::install::{Change, FilePlan, HostPlan, Plan};
-use remora_install::{RECIPES, Surroundings};
+use remora_install::{InstallEnv, RECIPES};
 use remora_store::worktree;
 use serde_json::json;
 
@@ -285,7 +285,7 @@ pub(super) fn confirmed(app: &App, question: &str, on_enter: OnEnter, command: &
 }
 
 /// The environment that recipes work in.
-pub(crate) fn surroundings(app: &App) -> Result<Surroundings<'static>> {
+pub(crate) fn surroundings(app: &App) -> Result<InstallEnv<'static>> {
     Ok(install::surroundings(&app.dir, &env::variable)?)
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use remora_app::forget::{self, Forgotten, Plan};
 use remora_app::search::SearchRequest;
-use remora_app::{AppError, Whose};
+use remora_app::{AppError, ProjectSelector};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_mcp::{Memory, stdio};
@@ -49,8 +49,8 @@ pub(crate) fn run(app: App, arguments: &Mcp) -> Result<()> {
         None => app,
     };
     let home = match (&arguments.project, env::project_dir()) {
-        (None, Some(directory)) => Whose::Directory(directory),
-        (named, _) => app::whose(named.as_deref(), false)?.absolute(),
+        (None, Some(directory)) => ProjectSelector::Directory(directory),
+        (named, _) => app::scope_of(named.as_deref(), false)?.absolute(),
     };
     memory::share_one_heap();
     Ok(stdio::serve(Here(Arc::new(app)), Some(home))?)

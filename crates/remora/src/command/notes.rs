@@ -20,11 +20,11 @@ use crate::output::{self, DIM, YELLOW, count, paint, prose, say, talk};
 #[derive(Args)]
 pub(crate) struct Notes {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<NotesAction>,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum NotesAction {
     /// Show where notes come from, how many are indexed, and which are always injected (the default).
     Status,
     /// Read changed notes now; a running daemon does this by itself.
@@ -39,9 +39,9 @@ enum Action {
 pub(crate) fn run(app: &App, arguments: &Notes) -> Result<()> {
     let settings = &app.settings.memory;
     match arguments.action {
-        None | Some(Action::Status) => status(app, &app.open()?, settings),
-        Some(Action::Sync) => sync(app, settings),
-        Some(Action::Trust) => trust(app, settings),
+        None | Some(NotesAction::Status) => status(app, &app.open()?, settings),
+        Some(NotesAction::Sync) => sync(app, settings),
+        Some(NotesAction::Trust) => trust(app, settings),
     }
 }
 

@@ -8,19 +8,19 @@ use crate::error::Result;
 use crate::output::{self, say};
 
 #[derive(Args)]
-pub(crate) struct Which {
+pub(crate) struct PausedPlace {
     /// Only one project: the one you are in, or give its name, id or directory.
     #[arg(long, short, num_args = 0..=1, default_missing_value = ".", value_name = "PROJECT")]
     project: Option<String>,
 }
 
-impl Which {
+impl PausedPlace {
     fn place(&self) -> Where {
         self.project.clone().map_or(Where::Everywhere, Where::Project)
     }
 }
 
-pub(crate) fn pause(app: &App, which: &Which) -> Result<()> {
+pub(crate) fn pause(app: &App, which: &PausedPlace) -> Result<()> {
     app.dir.create()?;
     // A directory can be paused even without a database.
     let store = which.project.as_ref().and_then(|_| app.open().ok());
@@ -34,7 +34,7 @@ pub(crate) fn pause(app: &App, which: &Which) -> Result<()> {
     answer(app, &paused.pause, &message)
 }
 
-pub(crate) fn resume(app: &App, which: &Which) -> Result<()> {
+pub(crate) fn resume(app: &App, which: &PausedPlace) -> Result<()> {
     // Resuming marks what was said during the pause as read, so a database that cannot be opened is an error.
     let mut store = if app.dir.database().exists() { Some(app.open()?) } else { None };
     let paused = pause::resume(&app.dir, store.as_mut(), &which.place())?;

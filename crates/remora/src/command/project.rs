@@ -17,11 +17,11 @@ use crate::output::{self, Table, prose, say};
 #[derive(Args)]
 pub(crate) struct Project {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<ProjectAction>,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum ProjectAction {
     /// List every project with its directory and its origin.
     List,
     /// Give a directory a memory of its own, although another one has the same origin.
@@ -44,9 +44,9 @@ enum Action {
 
 pub(crate) fn run(app: &App, arguments: &Project) -> Result<()> {
     match &arguments.action {
-        None | Some(Action::List) => list(app),
-        Some(Action::Split { directory }) => split(app, directory.clone()),
-        Some(Action::Join { name, directory }) => join(app, name, directory.clone()),
+        None | Some(ProjectAction::List) => list(app),
+        Some(ProjectAction::Split { directory }) => split(app, directory.clone()),
+        Some(ProjectAction::Join { name, directory }) => join(app, name, directory.clone()),
     }
 }
 
@@ -65,7 +65,7 @@ fn list(app: &App) -> Result<()> {
     let mut table = Table::new(&["ID", "NAME", "DIRECTORY", "ORIGIN"]);
     for project in projects {
         let origin = project.origin.unwrap_or_else(|| "–".to_owned());
-        let is_nowhere = app.dir.stands_for_none(Path::new(&project.root));
+        let is_nowhere = app.dir.is_placeholder(Path::new(&project.root));
         let root = if is_nowhere { "–".to_owned() } else { project.root };
         table.row(vec![project.id.0.to_string(), project.name, root, origin]);
     }

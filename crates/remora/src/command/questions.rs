@@ -6,7 +6,7 @@ use std::path::Path;
 
 use remora_app::context_files;
 use remora_app::import::{self, Available};
-use remora_app::{Whose, install};
+use remora_app::{ProjectSelector, install};
 use remora_core::host::Host;
 use remora_core::settings::Provider;
 use remora_core::time::Time;
@@ -177,7 +177,7 @@ pub(super) fn context_files(app: &App, hosts: &[Host]) -> Result<()> {
 pub(super) fn enable_context_files(app: &App, directory: &Path, cursor: bool) -> Result<()> {
     let forms = Forms { claude_md: !cursor, cursor, ..Forms::default() };
     let mut store = app.open()?;
-    context_files::enable(&mut store, &Whose::Directory(directory.to_owned()), forms, Time::now())
+    context_files::enable(&mut store, &ProjectSelector::Directory(directory.to_owned()), forms, Time::now())
         .map_err(CliError::from)?;
     talk("It is kept up to date. Remove it: `remora context-files disable`");
     Ok(())

@@ -13,7 +13,7 @@ use crate::output::{self, Table, brief, count, prose, say, talk};
 #[derive(Args)]
 pub(crate) struct Queue {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<QueueAction>,
     #[command(flatten)]
     listing: Listing,
 }
@@ -26,7 +26,7 @@ struct Listing {
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum QueueAction {
     /// List queued events, oldest first (the default).
     List(Listing),
     /// Turn queued events into observations and summaries now, with the built-in observer.
@@ -58,10 +58,10 @@ pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
     let limit = |listing: &Listing| listing.limit.or(arguments.listing.limit).unwrap_or(20);
     match &arguments.action {
         None => list(app, limit(&arguments.listing)),
-        Some(Action::List(listing)) => list(app, limit(listing)),
-        Some(Action::Drain { all }) => drain(app, *all),
-        Some(Action::Retry(failed)) => change(app, failed, queue::retry, "queued again"),
-        Some(Action::Drop(failed)) => change(app, failed, queue::give_up, "dropped"),
+        Some(QueueAction::List(listing)) => list(app, limit(listing)),
+        Some(QueueAction::Drain { all }) => drain(app, *all),
+        Some(QueueAction::Retry(failed)) => change(app, failed, queue::retry, "queued again"),
+        Some(QueueAction::Drop(failed)) => change(app, failed, queue::give_up, "dropped"),
     }
 }
 
@@ -99,11 +99,12 @@ fn drain(app: &App, all: bool) -> Result<()> {
 fn change(
     app: &App,
     failed: &Failed,
-    change: fn(&mut Store, &queue::Failed) -> std::result::Result<usize, AppError>,
+    change: fn(&mut Store, &queue::FailedEvents) -> std::result::Result<usize, AppError>,
     outcome: &str,
 ) -> Result<()> {
     let mut store = app.open()?;
-    let which = if failed.all { queue::Failed::All } else { queue::Failed::Named(failed.ids.clone()) };
+    let which =
+        if failed.all { queue::FailedEvents::All } else { queue::FailedEvents::Named(failed.ids.clone()) };
     let changed = app.change(&mut store, |store| change(store, &which))?;
     if changed == 0 {
         return Err(CliError::not_found("no such event has failed").hint("see what has: `remora queue`"));

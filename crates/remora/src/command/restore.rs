@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use remora_app::backup::{self, Recovery};
 use remora_client::launch;
-use remora_client::presence::{self, Hold};
+use remora_client::presence::{self, DaemonLock};
 use remora_core::time::Time;
 use remora_store::backup as copies;
 use serde_json::json;
@@ -48,7 +48,7 @@ pub(crate) fn run(app: &App, arguments: &Restore) -> Result<()> {
         daemon::ask_to_stop(app)?;
     }
     // While this process holds the daemon's lock, no hook can start one.
-    let Some(hold) = Hold::take(&app.dir)? else {
+    let Some(hold) = DaemonLock::take(&app.dir)? else {
         return Err(CliError::internal("the daemon is running, and nothing was changed")
             .hint("stop it and try again: `remora daemon stop`, then `remora restore`"));
     };

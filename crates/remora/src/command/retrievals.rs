@@ -15,8 +15,8 @@ pub(crate) struct Retrievals {
 
 pub(crate) fn run(app: &App, arguments: &Retrievals) -> Result<()> {
     let store = app.open()?;
-    let whose = app.caller(&store)?.reach.widest(&store, app::whose(None, false)?)?;
-    let request = RetrievalsRequest { whose, session: None, limit: arguments.limit };
+    let selector = app.caller(&store)?.reach.widest(&store, app::scope_of(None, false)?)?;
+    let request = RetrievalsRequest { selector, session: None, limit: arguments.limit };
     let rows = retrievals(&store, &request)?;
     if app.json {
         return output::json(&rows);

@@ -44,7 +44,7 @@ pub(crate) struct Save {
 }
 
 /// Longer input is not read. It would be cut to a fraction of this anyway.
-const MOST_INPUT: u64 = 16 << 20;
+const MAX_INPUT: u64 = 16 << 20;
 
 pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
     let text = match arguments.text.as_slice() {
@@ -54,7 +54,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
     let mut store = app.open()?;
     let Caller { by, reach, .. } = app.caller(&store)?;
     let request = SaveRequest {
-        whose: reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?,
+        selector: reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?,
         text,
         title: arguments.title.clone(),
         kind: arguments.kind,
@@ -90,7 +90,7 @@ pub(super) fn warn_if_cut(left_out: usize) {
 
 fn read_input() -> Result<String> {
     let mut bytes = Vec::new();
-    io::stdin().take(MOST_INPUT).read_to_end(&mut bytes)?;
+    io::stdin().take(MAX_INPUT).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use remora_app::search::SearchRequest;
-use remora_app::{Reach, Whose, records};
+use remora_app::{ProjectSelector, Reach, records};
 use remora_core::document::RecordKind;
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
@@ -71,7 +71,7 @@ pub(crate) struct Search {
     offset: u16,
     /// Search by words (text), by meaning (semantic), or both (hybrid); auto uses what is available.
     #[arg(long, value_enum, default_value = "auto")]
-    mode: Way,
+    mode: ModeArg,
     /// The best hits first, or the best hits in order of date, newest first.
     #[arg(long, value_enum, default_value = "relevance")]
     sort: Order,
@@ -81,7 +81,7 @@ pub(crate) struct Search {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Way {
+enum ModeArg {
     Auto,
     Hybrid,
     Semantic,
@@ -95,7 +95,7 @@ enum Order {
 }
 
 /// Maximum number of concepts in the line of facets.
-const MOST_CONCEPTS: usize = 5;
+const MAX_CONCEPTS: usize = 5;
 
 pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     // The process is about to end, and the kernel closes files faster than SQLite does.
@@ -114,7 +114,7 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     } else if !found.hits.is_empty() {
         print(&found, &request, arguments);
     }
-    if let Some(id) = records::named(&store, &request.text, &request.whose)? {
+    if let Some(id) = records::named(&store, &request.text, &request.selector)? {
         talk(&format!("To see the record of this id: `remora show {id}`"));
     }
     if found.hits.is_empty() {
@@ -126,12 +126,12 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
 
 /// Converts the arguments to a search request.
 fn request(store: &Store, reach: &Reach, arguments: &Search) -> Result<SearchRequest> {
-    let whose = match app::whose(arguments.project.as_deref(), arguments.all)? {
-        Whose::All => app::all_within(reach, store)?,
-        whose => reach.whose(store, whose)?,
+    let selector = match app::scope_of(arguments.project.as_deref(), arguments.all)? {
+        ProjectSelector::All => app::all_within(reach, store)?,
+        selector => reach.scope_of(store, selector)?,
     };
     Ok(SearchRequest {
-        whose,
+        selector,
         text: arguments.query.join(" "),
         types: arguments.types.clone(),
         kinds: arguments.kinds.clone(),
@@ -142,10 +142,10 @@ fn request(store: &Store, reach: &Reach, arguments: &Search) -> Result<SearchReq
         host: arguments.host,
         session: arguments.session.as_deref().map(|session| reach.session(store, session)).transpose()?,
         mode: match arguments.mode {
-            Way::Auto => Mode::Auto,
-            Way::Hybrid => Mode::Hybrid,
-            Way::Semantic => Mode::Semantic,
-            Way::Text => Mode::Text,
+            ModeArg::Auto => Mode::Auto,
+            ModeArg::Hybrid => Mode::Hybrid,
+            ModeArg::Semantic => Mode::Semantic,
+            ModeArg::Text => Mode::Text,
         },
         sort: match arguments.sort {
             Order::Relevance => Sort::Relevance,
@@ -172,7 +172,7 @@ fn record_kind(word: &str) -> std::result::Result<RecordKind, String> {
 
 /// Prints one row per hit, with the matching text below.
 fn print(page: &Results, request: &SearchRequest, arguments: &Search) {
-    let names_project = request.whose == Whose::All;
+    let names_project = request.selector == ProjectSelector::All;
     let mut header = vec!["ID", "KIND", "WHEN"];
     header.extend(names_project.then_some("PROJECT"));
     header.push("TITLE");
@@ -286,9 +286,9 @@ fn facets(page: &Results) -> String {
     let mut parts = vec![format!("{}{more} found", page.total)];
     parts.extend(counted("kinds", kinds, usize::MAX));
     parts.extend(counted("types", types, usize::MAX));
-    parts.extend(counted("projects", projects, MOST_CONCEPTS).filter(|_| projects.len() > 1));
-    parts.extend(counted("hosts", hosts, MOST_CONCEPTS).filter(|_| hosts.len() > 1));
-    parts.extend(counted("concepts", concepts, MOST_CONCEPTS));
+    parts.extend(counted("projects", projects, MAX_CONCEPTS).filter(|_| projects.len() > 1));
+    parts.extend(counted("hosts", hosts, MAX_CONCEPTS).filter(|_| hosts.len() > 1));
+    parts.extend(counted("concepts", concepts, MAX_CONCEPTS));
     parts.join(" · ")
 }
 
@@ -308,10 +308,10 @@ fn nothing(
     is_limited: bool,
     arguments: &Search,
 ) -> Result<String> {
-    let place = match &request.whose {
-        Whose::All => "all projects".to_owned(),
-        whose => {
-            let id = remora_app::project_or_none(store, whose)?;
+    let place = match &request.selector {
+        ProjectSelector::All => "all projects".to_owned(),
+        selector => {
+            let id = remora_app::project_or_global(store, selector)?;
             let known = store.projects()?.into_iter().find(|project| project.id == id);
             // A directory without memory is no project yet.
             known.map_or_else(|| "this directory".to_owned(), |project| format!("project {}", project.name))
@@ -333,7 +333,7 @@ fn nothing(
     if request.is_narrow() {
         next.push("fewer filters");
     }
-    if request.whose != Whose::All && !is_limited {
+    if request.selector != ProjectSelector::All && !is_limited {
         next.push("`--all` for every project");
     }
     let by_meaning = match (&page.plan.no_vectors, arguments.mode) {
@@ -342,8 +342,8 @@ fn nothing(
             next.push("no AND or NOT");
             String::new()
         }
-        (None, _) | (_, Way::Text) => String::new(),
-        (Some(_), Way::Auto) => {
+        (None, _) | (_, ModeArg::Text) => String::new(),
+        (Some(_), ModeArg::Auto) => {
             next.push("`--mode hybrid` to search by meaning too");
             String::new()
         }

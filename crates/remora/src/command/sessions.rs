@@ -1,5 +1,5 @@
 use clap::Args;
-use remora_app::{Whose, records};
+use remora_app::{ProjectSelector, records};
 use remora_core::host::Host;
 use remora_store::Selection;
 use serde_json::json;
@@ -25,12 +25,12 @@ pub(crate) struct Sessions {
 pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     let store = app.open()?;
     let reach = app.caller(&store)?.reach;
-    let whose = match arguments.project.as_deref() {
-        Some(_) => reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?,
-        None => reach.widest(&store, app::whose(None, false)?)?,
+    let selector = match arguments.project.as_deref() {
+        Some(_) => reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?,
+        None => reach.widest(&store, app::scope_of(None, false)?)?,
     };
-    let project = match whose {
-        Whose::All => None,
+    let project = match selector {
+        ProjectSelector::All => None,
         one => Some(remora_app::project(&store, &one)?),
     };
     let selection = Selection { project, session: None, limit: arguments.limit, offset: 0 };

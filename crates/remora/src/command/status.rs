@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use remora_app::projects;
-use remora_app::status::{self, Bytes, Capture, Daemon, Embedding, NotesStatus, Observer, Status};
+use remora_app::status::{self, Bytes, Capture, DaemonStatus, Embedding, NotesStatus, Observer, Status};
 use remora_client::presence::{self, Presence};
 use remora_core::settings::{Provider, Settings};
 use remora_core::time::Time;
@@ -68,8 +68,8 @@ fn notes(app: &App, store: &Store, settings: &Settings) -> Result<Option<NotesSt
     Ok(Some(NotesStatus { source: access.name(), known: store.count_notes()?, problem }))
 }
 
-pub(crate) fn daemon(presence: Option<&Presence>) -> Daemon {
-    presence.map_or_else(Daemon::default, |presence| Daemon {
+pub(crate) fn daemon(presence: Option<&Presence>) -> DaemonStatus {
+    presence.map_or_else(DaemonStatus::default, |presence| DaemonStatus {
         running: true,
         pid: Some(presence.pid),
         port: presence.port,

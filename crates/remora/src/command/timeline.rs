@@ -1,6 +1,6 @@
 use clap::Args;
 use remora_app::AppError;
-use remora_app::timeline::{self, DEFAULT_LENGTH, LARGEST_LENGTH, Timeline as Answer, TimelineQuery};
+use remora_app::timeline::{self, DEFAULT_LENGTH, MAX_LEN, Timeline as Answer, TimelineQuery};
 use remora_core::document::RecordId;
 use remora_store::{Store, TimelineEntry};
 use serde_json::json;
@@ -19,10 +19,10 @@ pub(crate) struct Timeline {
     #[arg(value_name = "ID|QUERY")]
     around: Vec<String>,
     /// Number of records before it.
-    #[arg(long, default_value_t = DEFAULT_LENGTH, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(LARGEST_LENGTH)))]
+    #[arg(long, default_value_t = DEFAULT_LENGTH, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_LEN)))]
     before: u32,
     /// Number of records after it.
-    #[arg(long, default_value_t = DEFAULT_LENGTH, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(LARGEST_LENGTH)))]
+    #[arg(long, default_value_t = DEFAULT_LENGTH, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_LEN)))]
     after: u32,
     /// Another project than the one you are in: its name, id, or a directory.
     #[arg(long, short)]
@@ -32,9 +32,9 @@ pub(crate) struct Timeline {
 pub(crate) fn run(app: &App, arguments: &Timeline) -> Result<()> {
     let store = app.open()?;
     let reach = app.caller(&store)?.reach;
-    let whose = reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?;
+    let selector = reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?;
     let is_only = arguments.project.is_some() || reach.is_limited();
-    let (only, here) = if is_only { (Some(whose), None) } else { (None, Some(whose)) };
+    let (only, here) = if is_only { (Some(selector), None) } else { (None, Some(selector)) };
     let text = Some(arguments.around.join(" ")).filter(|text| !text.is_empty());
     let (before, after) = (arguments.before, arguments.after);
     let query = TimelineQuery { only, here, anchor: None, text, before, after };

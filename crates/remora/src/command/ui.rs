@@ -41,7 +41,7 @@ pub(crate) struct Ui {
 }
 
 /// Timeout for a daemon to open its port.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Digits of a browser's id in the list.
 const SHORT: usize = 8;
 
@@ -127,7 +127,7 @@ fn unreadable(error: &std::io::Error) -> CliError {
 
 /// The daemon's port. It is published a moment after the daemon listens for hooks.
 fn port(dir: &DataDir) -> Result<Option<u16>> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let port = presence::find(dir)?.and_then(|daemon| daemon.port);
         if port.is_some() || Instant::now() >= deadline {

@@ -30,7 +30,9 @@ pub(crate) fn run(app: &App, arguments: &Why) -> Result<()> {
     let reach = app.caller(&store)?.reach;
     let request = match &arguments.session {
         Some(session) => WhyRequest::Session(reach.session(&store, session)?),
-        None => WhyRequest::Project(reach.whose(&store, app::whose(arguments.project.as_deref(), false)?)?),
+        None => {
+            WhyRequest::Project(reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?)
+        }
     };
     let Some(injections) = app::if_known(&store, why::why(&store, &request, arguments.limit))? else {
         return if app.json { output::json(&json!([])) } else { Ok(()) };

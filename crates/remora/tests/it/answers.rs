@@ -3,7 +3,7 @@
 use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{self, PromptRequest};
 use remora_app::recall::start::{self, Reader};
-use remora_app::{Engine, Whose};
+use remora_app::{ProjectSelector, SearchBackend};
 use remora_core::context::{self, More};
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
@@ -61,10 +61,10 @@ fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let now = Time::now();
     let settings = Settings::default();
     let reader = Reader { limit: room.min(2_000), more: More::Commands("remora") };
-    let whose = Whose::Project("1".to_owned());
-    let start = start::preview(&store, &whose, &settings, reader, now).unwrap().injection;
+    let selector = ProjectSelector::Project("1".to_owned());
+    let start = start::preview(&store, &selector, &settings, reader, now).unwrap().injection;
     let request = PromptRequest::new(PROMPT, (ProjectId(1), NEW_SESSION), Some(host));
-    let engine = Engine { searcher: &Searcher::new(), embedder: None };
+    let engine = SearchBackend { searcher: &Searcher::new(), embedder: None };
     let prompt = prompt::recall(&store, engine, &request, &settings, now).unwrap().injection;
     [
         start.and_then(|injection| response::with_context(host, Moment::SessionStart, &injection.text)),

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use remora_app::capture::{self, Report, Taken};
+use remora_app::capture::{self, HookReport, Taken};
 use remora_app::recall::start::{self, Reader, Starting};
 use remora_core::context::More;
 use remora_core::event::{SessionRef, Start};
@@ -295,9 +295,9 @@ fn walk(seed: u64) {
             continue;
         };
         let report = match remora_hosts::read(host, event, document) {
-            Reading::Event(event) => Report::Event(event),
-            Reading::FileAhead(ahead) => Report::FileAhead(ahead),
-            Reading::Synthetic { session, origin } => Report::Synthetic { session, origin },
+            Reading::Event(event) => HookReport::Event(event),
+            Reading::FileAhead(ahead) => HookReport::FileAhead(ahead),
+            Reading::Synthetic { session, origin } => HookReport::Synthetic { session, origin },
             Reading::Malformed(reason) => {
                 assert!(!reason.is_empty());
                 fates.refused += 1;

@@ -32,6 +32,7 @@ mod first_hour;
 mod forget;
 mod hook;
 mod hosts;
+mod house;
 mod http;
 mod http_guard;
 mod http_stream;

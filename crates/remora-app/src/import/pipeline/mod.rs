@@ -16,7 +16,7 @@ use remora_store::import::{ImportOutcome, ImportedRecord, ImportedTurn, derived_
 use remora_store::{DataDir, SavedBy, Store, StoreError};
 use uuid::Uuid;
 
-use super::report::{Report, Skipped};
+use super::report::{ImportReport, Skipped};
 use crate::AppError;
 
 /// Records stored in one transaction.
@@ -49,7 +49,7 @@ pub(super) struct Rules<'a> {
 pub(super) struct Pipeline<'a> {
     store: &'a mut Store,
     rules: Rules<'a>,
-    report: Report,
+    report: ImportReport,
     projects: HashMap<String, Result<Known, Skipped>>,
     /// By the uuid of the session's line, and by host and name.
     sessions: HashMap<String, Result<(SessionId, ProjectId), Skipped>>,
@@ -99,7 +99,7 @@ impl<'a> Pipeline<'a> {
         Self {
             store,
             rules,
-            report: Report::default(),
+            report: ImportReport::default(),
             projects: HashMap::new(),
             sessions: HashMap::new(),
             implied: HashMap::new(),
@@ -107,7 +107,7 @@ impl<'a> Pipeline<'a> {
         }
     }
 
-    pub(super) fn report(&mut self) -> &mut Report {
+    pub(super) fn report(&mut self) -> &mut ImportReport {
         &mut self.report
     }
 
@@ -132,7 +132,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Stores the remaining records and returns the report.
-    pub(super) fn finish(mut self) -> Result<Report, AppError> {
+    pub(super) fn finish(mut self) -> Result<ImportReport, AppError> {
         self.flush()?;
         for (session, (first, last)) in std::mem::take(&mut self.implied) {
             self.store.widen_session(session, first, last)?;

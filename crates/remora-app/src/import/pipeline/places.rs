@@ -240,7 +240,7 @@ impl Pipeline<'_> {
     }
 
     fn listed(&mut self, name: &str, root: &Path, outcome: ImportOutcome) -> usize {
-        let root = Some(root.to_owned()).filter(|root| !self.rules.dir.stands_for_none(root));
+        let root = Some(root.to_owned()).filter(|root| !self.rules.dir.is_placeholder(root));
         let projects = &mut self.report.projects;
         let is_it = |listed: &Recipient| listed.name == name && listed.root == root;
         projects.iter().position(is_it).unwrap_or_else(|| {

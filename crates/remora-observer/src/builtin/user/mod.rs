@@ -27,11 +27,11 @@ use words::{
 
 /// Limits: statements of one turn, characters of one, words of a key. Longer sentences are left out, because half a
 /// rule may say the opposite.
-const MOST: usize = 5;
-const LONGEST: usize = 200;
-const LONGEST_QUESTION: usize = 120;
-const LONGEST_ANSWER: usize = 80;
-const MOST_KEY_WORDS: usize = 6;
+const MAX_FACTS: usize = 5;
+const MAX_VALUE_LEN: usize = 200;
+const MAX_QUESTION_LEN: usize = 120;
+const MAX_ANSWER_LEN: usize = 80;
+const MAX_KEY_WORDS: usize = 6;
 
 /// Trust in each kind of statement. Permission for the moment stays below the threshold for the session start.
 const RULE: f64 = 0.9;
@@ -40,7 +40,7 @@ const CHOSEN: f64 = 0.7;
 const ALLOWED: f64 = 0.4;
 
 /// Minimum number of subjects in a correction. With fewer, it could not be understood later.
-const FEWEST_SUBJECTS: usize = 2;
+const MIN_SUBJECTS: usize = 2;
 /// Minimum number of subjects that a contradiction shares with one sentence of the refuted observation.
 const SHARED: usize = 2;
 /// Only this many sentences at the start of a prompt may reject earlier statements.
@@ -65,7 +65,7 @@ pub(super) fn words(turn: &Turn) -> Words {
     let mut keep = |fact: Option<Fact>| {
         let Some(fact) = fact else { return };
         let is_new = !facts.iter().any(|known| known.fact.key == fact.key);
-        if is_new && facts.len() < MOST {
+        if is_new && facts.len() < MAX_FACTS {
             facts.push(LearnedFact { scope: FactScope::Project, fact });
         }
     };
@@ -244,11 +244,11 @@ fn explains_how(said: &Said) -> bool {
 /// A rejection alone ("that was never the problem") needs the next sentence, which says what is true.
 fn correction(said: &Said, next: Option<&Said>) -> Option<Fact> {
     let mut text = said.text.clone();
-    if subjects(&text, &[LIGHT]).len() < FEWEST_SUBJECTS {
+    if subjects(&text, &[LIGHT]).len() < MIN_SUBJECTS {
         let next = next.filter(|next| !next.is_question && is_statement(next, 0))?;
         text = format!("{} {}", text.trim_end(), next.text);
     }
-    let is_about_something = subjects(&text, &[LIGHT]).len() >= FEWEST_SUBJECTS;
+    let is_about_something = subjects(&text, &[LIGHT]).len() >= MIN_SUBJECTS;
     if is_about_something { fact(FactKind::Correction, CORRECTION, text) } else { None }
 }
 
@@ -285,11 +285,11 @@ fn shared(own: &[String], sentence: &str) -> usize {
 
 /// A question of the agent with the user's answer.
 fn answer(question: &Question) -> Option<Fact> {
-    let given = one_line(&question.answer, LONGEST_ANSWER);
+    let given = one_line(&question.answer, MAX_ANSWER_LEN);
     if given.is_empty() {
         return None;
     }
-    let asked = one_line(&question.question, LONGEST_QUESTION);
+    let asked = one_line(&question.question, MAX_QUESTION_LEN);
     let verb = if question.options.contains(&question.answer) { "chose" } else { "answered" };
     let (said, replied) = (Said::new(&question.question), Said::new(&question.answer));
     let is_nod = question
@@ -308,7 +308,7 @@ fn answer(question: &Question) -> Option<Fact> {
 }
 
 fn fact(kind: FactKind, trust: f64, value: String) -> Option<Fact> {
-    if value.chars().count() > LONGEST {
+    if value.chars().count() > MAX_VALUE_LEN {
         return None;
     }
     Some(Fact { kind, key: key(&value)?.into(), value, source: FactSource::User, trust })
@@ -319,7 +319,7 @@ fn fact(kind: FactKind, trust: f64, value: String) -> Option<Fact> {
 /// "we use npm" and "we use pnpm" have different keys.
 fn key(text: &str) -> Option<String> {
     let mut subjects = subjects(text, &[LIGHT, OURS, NEGATIONS]);
-    subjects.truncate(MOST_KEY_WORDS);
+    subjects.truncate(MAX_KEY_WORDS);
     subjects.sort_unstable();
     (!subjects.is_empty()).then(|| subjects.join(" "))
 }

@@ -5,7 +5,7 @@ use super::words::{OPENERS, PLACES, STOP, TEMPORARY, THIS};
 /// Replaces a quotation or a code span: a name, but not the user's words.
 const NAME: &str = "`";
 /// Shorter words are rarely a subject.
-const SHORTEST_WORD: usize = 3;
+const MIN_WORD_LEN: usize = 3;
 
 /// A sentence as the user typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub(super) fn subjects(text: &str, leave_out: &[&[&str]]) -> Vec<String> {
     for word in parts.map(|word| word.replace('’', "'").to_lowercase()) {
         let word = word.trim_matches('\'');
         let is_left_out = STOP.contains(&word) || leave_out.iter().any(|list| list.contains(&word));
-        if word.chars().count() < SHORTEST_WORD || is_left_out {
+        if word.chars().count() < MIN_WORD_LEN || is_left_out {
             continue;
         }
         let word = singular(word).to_owned();

@@ -6,10 +6,10 @@
 use remora_core::prose::sentences;
 
 /// Length limit for a typed paragraph, in characters. Longer ones are pasted.
-const LONGEST_PARAGRAPH: usize = 700;
+const MAX_PARAGRAPH_LEN: usize = 700;
 /// A text with more lines or more list items is a document.
-const MOST_LINES: usize = 40;
-const MOST_ITEMS: usize = 8;
+const MAX_LINES: usize = 40;
+const MAX_ITEMS: usize = 8;
 /// A line of at least this many characters may continue on the next line.
 const WRAPPED: usize = 60;
 /// Minimum share of letters and spaces in a line of prose.
@@ -23,12 +23,12 @@ pub(super) fn typed(prompt: &str) -> Vec<String> {
     }
     let lines = prose_lines(prompt);
     let items = lines.iter().flatten().filter(|line| is_item(line)).count();
-    if lines.iter().map(Vec::len).sum::<usize>() > MOST_LINES || items > MOST_ITEMS {
+    if lines.iter().map(Vec::len).sum::<usize>() > MAX_LINES || items > MAX_ITEMS {
         return Vec::new();
     }
     let paragraphs = lines
         .into_iter()
-        .filter(|lines| lines.iter().map(|line| line.chars().count()).sum::<usize>() <= LONGEST_PARAGRAPH);
+        .filter(|lines| lines.iter().map(|line| line.chars().count()).sum::<usize>() <= MAX_PARAGRAPH_LEN);
     paragraphs.flat_map(|lines| joined(&lines)).flat_map(|line| split(&line)).collect()
 }
 

@@ -28,8 +28,8 @@ use transcript::{Heard, Transcript};
 /// Claude Code's name for the smallest current model.
 pub(super) const DEFAULT_MODEL: &str = "haiku";
 /// Size limit for its output, in bytes.
-const LONGEST_OUTPUT: u64 = 4 * 1024 * 1024;
-const LONGEST_STDERR: usize = 16 * 1024;
+const MAX_OUTPUT_LEN: u64 = 4 * 1024 * 1024;
+const MAX_STDERR_LEN: usize = 16 * 1024;
 /// How long it may take to exit after its answer.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -146,7 +146,7 @@ impl Running {
     async fn talk(&mut self, request: &Request<'_>, transcript: &mut Transcript) {
         let pipes = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         let (Some(mut stdin), Some(stdout), Some(mut stderr)) = pipes else { return };
-        let mut stdout = BufReader::new(stdout.take(LONGEST_OUTPUT));
+        let mut stdout = BufReader::new(stdout.take(MAX_OUTPUT_LEN));
         let question = json!({ "type": "user", "message": { "role": "user", "content": [
             { "type": "text", "text": request.prompt },
             { "type": "text", "text": LAST_WORDS },
@@ -193,7 +193,7 @@ async fn listen(stdout: &mut (impl AsyncBufReadExt + Unpin), heard: &mut Heard) 
 async fn collect(from: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
-        let room = LONGEST_STDERR.saturating_sub(into.len()).min(length);
+        let room = MAX_STDERR_LEN.saturating_sub(into.len()).min(length);
         into.extend_from_slice(&buffer[..room]);
     }
 }

@@ -31,10 +31,10 @@ pub(super) struct Bar {
     pub(super) x: f64,
     pub(super) width: f64,
     pub(super) says: String,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ChartPart>,
 }
 
-pub(super) struct Part {
+pub(super) struct ChartPart {
     pub(super) class: &'static str,
     pub(super) y: f64,
     pub(super) height: f64,
@@ -66,7 +66,7 @@ impl Chart {
             let parts = parts.map(|(value, (class, _))| {
                 let height = value / top * HEIGHT;
                 y -= height;
-                Part { class, y: tidy(y), height: tidy(height) }
+                ChartPart { class, y: tidy(y), height: tidy(height) }
             });
             let parts = parts.collect();
             let inset = STEP * (1.0 - FILLED) / 2.0;

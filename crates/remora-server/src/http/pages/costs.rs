@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use remora_app::costs::{self, Budget, Costs, CostsRequest, Day, MOST_DAYS, Share};
+use remora_app::costs::{self, Budget, Costs, CostsRequest, Day, MAX_DAYS, Share};
 use remora_core::time::Time;
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use super::chart::{Chart, Column, short};
 use super::judged::moment;
 use super::look::{count, dollars, line, thousands};
 use super::settings::{Field, fields};
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -40,7 +40,7 @@ struct CostsParameters {
 
 #[derive(Template)]
 #[template(path = "costs.html")]
-struct Page {
+struct CostsPage {
     frame: Frame,
     spans: Vec<(String, String, bool)>,
     numbers: Vec<(&'static str, String, String)>,
@@ -105,13 +105,13 @@ struct Limit {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<CostsParameters>,
+    PageQuery(asked): PageQuery<CostsParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Costs", "costs", asked.project).await?;
     http.shared.refresh_settings();
     let settings = http.shared.settings();
-    let days = asked.days.unwrap_or(USUAL_DAYS).clamp(1, MOST_DAYS);
-    let request = CostsRequest { whose: frame.whose(), days };
+    let days = asked.days.unwrap_or(USUAL_DAYS).clamp(1, MAX_DAYS);
+    let request = CostsRequest { selector: frame.scope_of(), days };
     let costs = http.read(move |store| costs::costs(store, &request, &settings, Time::now())).await?;
     let spans = [7, 30, 90]
         .map(|span| (format!("{span} days"), frame.link(&format!("/costs?days={span}")), span == days));
@@ -119,7 +119,7 @@ async fn page(
     prices.sort_by_key(|field| PRICES.iter().position(|name| *name == field.name));
     let tables = [("Provider", &costs.providers), ("Project", &costs.projects), ("Model", &costs.models)];
     let overhead = &costs.overhead;
-    show(&Page {
+    show(&CostsPage {
         numbers: numbers(&costs),
         is_builtin: costs.budget.provider == "builtin",
         tokens: (costs.total.calls > 0).then(|| tokens(&costs.days)),

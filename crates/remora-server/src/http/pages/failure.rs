@@ -12,11 +12,11 @@ use crate::http::guard::OTHER_SITE;
 use crate::http::visitor::Visitor;
 
 /// Longest message on the page, in characters.
-const LONGEST: usize = 300;
+const MAX_LEN: usize = 300;
 
 #[derive(Template)]
 #[template(path = "failure.html")]
-struct Page {
+struct FailurePage {
     frame: Frame,
     /// Both as HTML.
     message: String,
@@ -32,11 +32,11 @@ pub(in crate::http) async fn failure(
     address: &str,
 ) -> Response {
     let (name, hint) = words(status);
-    let (is_other_site, hint) = (message == OTHER_SITE, title(hint, LONGEST).0);
-    let message = title(&sentence(message), LONGEST).0;
+    let (is_other_site, hint) = (message == OTHER_SITE, title(hint, MAX_LEN).0);
+    let message = title(&sentence(message), MAX_LEN).0;
     if let Some(visitor) = visitor
         && let Ok(frame) = Frame::new(http, visitor, name, "", None).await
-        && let Ok(text) = (Page { frame, message: message.clone(), hint: hint.clone() }).render()
+        && let Ok(text) = (FailurePage { frame, message: message.clone(), hint: hint.clone() }).render()
     {
         return html(status, text, POLICY);
     }
@@ -74,7 +74,7 @@ fn words(status: StatusCode) -> (&'static str, &'static str) {
 
 /// A message as a sentence.
 fn sentence(message: &str) -> String {
-    let message = line(message, LONGEST);
+    let message = line(message, MAX_LEN);
     let mut rest = message.trim_end_matches('.').chars();
     let Some(first) = rest.next() else { return String::new() };
     format!("{}{}.", first.to_uppercase(), rest.as_str())

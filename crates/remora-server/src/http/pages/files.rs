@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::look::{When, count, line, title};
 use super::search::encoded;
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -31,16 +31,16 @@ struct FilesParameters {
 
 #[derive(Template)]
 #[template(path = "files.html")]
-struct Page {
+struct FilesPage {
     frame: Frame,
     part: String,
     total: String,
-    files: Vec<Known>,
+    files: Vec<KnownFile>,
     newer: Option<String>,
     older: Option<String>,
 }
 
-struct Known {
+struct KnownFile {
     path: String,
     project: String,
     says: String,
@@ -53,7 +53,7 @@ struct Known {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<FilesParameters>,
+    PageQuery(asked): PageQuery<FilesParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Files", "files", asked.project).await?;
     let request = FilesRequest {
@@ -68,7 +68,7 @@ async fn page(
         frame.link(&format!("/files?offset={offset}{part}"))
     };
     let is_more = found.total > i64::from(asked.offset) + i64::from(EACH);
-    show(&Page {
+    show(&FilesPage {
         newer: (asked.offset > 0).then(|| at(asked.offset.saturating_sub(EACH))),
         older: is_more.then(|| at(asked.offset + EACH)),
         total: count(found.total, "file"),
@@ -78,10 +78,10 @@ async fn page(
     })
 }
 
-fn known(one: &FileKnowledge) -> Known {
+fn known(one: &FileKnowledge) -> KnownFile {
     let file = &one.file;
     let shown = i64::try_from(one.lines.len()).unwrap_or_default();
-    Known {
+    KnownFile {
         path: line(&file.path, 300),
         project: file.project.clone(),
         says: match file.changed {

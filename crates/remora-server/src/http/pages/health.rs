@@ -10,18 +10,18 @@ use remora_app::backup;
 use remora_app::doctor::{self, Examination, Finding, Report};
 use remora_app::status::{self, Status};
 use remora_core::time::Time;
-use remora_net::Trouble;
+use remora_net::Outage;
 use remora_store::backup::{Backup, LastCheck};
 
 use super::home::Scope;
 use super::look::{When, count, line, size, title};
-use super::{Frame, Query, show, wants_page};
+use super::{Frame, PageQuery, show, wants_page};
 use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
 /// Maximum number of backups in the list.
-const MOST_BACKUPS: usize = 12;
+const MAX_BACKUPS: usize = 12;
 
 pub(super) fn router() -> Routes {
     Routes::default().get("/health", page)
@@ -29,7 +29,7 @@ pub(super) fn router() -> Routes {
 
 #[derive(Template)]
 #[template(path = "health.html")]
-struct Page {
+struct HealthPage {
     frame: Frame,
     verdict: String,
     groups: Vec<(&'static str, Vec<Check>)>,
@@ -68,7 +68,7 @@ struct Checked {
 
 async fn page(
     State(http): State<Arc<Http>>,
-    Query(scope): Query<Scope>,
+    PageQuery(scope): PageQuery<Scope>,
     request: Request,
 ) -> Result<Response, ApiError> {
     let visitor = request.extensions().get::<crate::http::visitor::Visitor>().cloned();
@@ -84,13 +84,13 @@ async fn page(
             Ok((status, backup::list(&dir)?, backup::last_check(&dir)))
         })
         .await?;
-    show(&Page {
+    show(&HealthPage {
         verdict: verdict(&report),
         groups: groups(&report),
         problems: report.recent_problems.iter().map(|problem| line(problem, 300)).collect(),
         providers: providers(&status),
         coverage: Coverage::of(&status),
-        backups: backups.iter().take(MOST_BACKUPS).map(backup_of).collect(),
+        backups: backups.iter().take(MAX_BACKUPS).map(backup_of).collect(),
         check: check.as_ref().map(check_of),
         data_dir: status.data_dir.clone(),
         sizes: sizes(&status),
@@ -183,7 +183,7 @@ fn check_of(check: &LastCheck) -> Checked {
 
 /// Services in use, with the state of the circuit breaker of each.
 fn providers(status: &Status) -> Vec<Provider> {
-    let provider = |role, name: &str, model: Option<&String>, trouble: Option<&Trouble>| Provider {
+    let provider = |role, name: &str, model: Option<&String>, trouble: Option<&Outage>| Provider {
         role,
         name: name.to_owned(),
         model: model.map(|model| line(model, 80)).unwrap_or_default(),

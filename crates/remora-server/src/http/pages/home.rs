@@ -5,7 +5,7 @@ use askama::Template;
 use askama::filters::Safe;
 use axum::response::Response;
 use remora_app::doctor::{self, Report};
-use remora_app::feed::{self, FeedRow, NEWEST, Stretch};
+use remora_app::feed::{self, FEED_TOP, FeedRow, Stretch};
 use remora_app::why::{self, WhyRequest};
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
@@ -15,10 +15,10 @@ use serde::Deserialize;
 use super::health::{self, Check};
 use super::judged::{Injection, Judge, injection};
 use super::look::{When, count, excerpt, line, markdown, title};
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
-use crate::http::stream::Place;
+use crate::http::stream::StreamPlace;
 
 /// Injections in the overview, and lines of each.
 const GIVEN: u32 = 3;
@@ -43,19 +43,19 @@ struct Home {
     frame: Frame,
     learned: Vec<Learned>,
     given: Vec<Injection>,
-    state: State,
+    state: HomeState,
     running: Vec<Running>,
-    feed: Feed,
+    feed: HomeFeed,
 }
 
 #[derive(Template)]
 #[template(path = "earlier.html")]
 struct Earlier {
     frame: Frame,
-    feed: Feed,
+    feed: HomeFeed,
 }
 
-struct Feed {
+struct HomeFeed {
     groups: Vec<Group>,
     older: Option<String>,
 }
@@ -84,7 +84,7 @@ struct Step {
 }
 
 /// What the doctor found that is not in order, and what is stored.
-struct State {
+struct HomeState {
     heading: &'static str,
     checks: Vec<Check>,
     lines: Vec<String>,
@@ -118,18 +118,18 @@ struct OneEntry {
 
 async fn home(
     (axum::extract::State(http), axum::Extension(visitor)): Seen,
-    Query(scope): Query<Scope>,
+    PageQuery(scope): PageQuery<Scope>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Home", "home", scope.project).await?;
     let project = frame.project.map(ProjectId);
-    let whose = frame.whose();
+    let selector = frame.scope_of();
     let report = health::report(&http).await?;
     let (learned, given, counts, running, rows) = http
         .read(move |store| {
-            let stretch = entries(store, feed::before(store, project, NEWEST, FEED)?)?;
+            let stretch = entries(store, feed::before(store, project, FEED_TOP, FEED)?)?;
             let learned = learned(store, project)?;
             let mut given = Vec::new();
-            for one in why::why(store, &WhyRequest::Project(whose), GIVEN)? {
+            for one in why::why(store, &WhyRequest::Project(selector), GIVEN)? {
                 given.push(injection(store, &one, LINES)?);
             }
             let running = feed::running(store, project, Time::now())?;
@@ -156,11 +156,11 @@ struct HomeParameters {
 /// An older part of the feed.
 async fn earlier(
     (axum::extract::State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<HomeParameters>,
+    PageQuery(asked): PageQuery<HomeParameters>,
 ) -> Result<Response, ApiError> {
     let cursor = match asked.before {
-        Some(place) => place.parse::<Place>()?.0,
-        None => NEWEST,
+        Some(place) => place.parse::<StreamPlace>()?.0,
+        None => FEED_TOP,
     };
     let frame = Frame::new(&http, &visitor, "Earlier", "home", asked.project).await?;
     let project = frame.project.map(ProjectId);
@@ -169,11 +169,11 @@ async fn earlier(
     show(&Earlier { frame, feed })
 }
 
-fn feed_of(frame: &Frame, (entries, next): (Vec<Entry>, Option<Cursor>)) -> Feed {
+fn feed_of(frame: &Frame, (entries, next): (Vec<Entry>, Option<Cursor>)) -> HomeFeed {
     // A kind with no rows shown yet is at `i64::MAX`, which does not fit into the address.
     let at = |id: i64| if id == i64::MAX { i64::from(u32::MAX) } else { id };
     let older = next.map(|next| {
-        let place = Place(Cursor {
+        let place = StreamPlace(Cursor {
             observation: at(next.observation),
             summary: at(next.summary),
             prompt: at(next.prompt),
@@ -181,7 +181,7 @@ fn feed_of(frame: &Frame, (entries, next): (Vec<Entry>, Option<Cursor>)) -> Feed
         });
         frame.link(&format!("/feed?before={place}"))
     });
-    Feed { groups: grouped(entries), older }
+    HomeFeed { groups: grouped(entries), older }
 }
 
 fn learned(store: &Store, project: Option<ProjectId>) -> Result<Vec<Learned>, remora_app::AppError> {
@@ -214,7 +214,7 @@ fn step(event: &EventRow) -> Step {
     }
 }
 
-fn state(report: &Report, counts: &Counts) -> State {
+fn state(report: &Report, counts: &Counts) -> HomeState {
     let found = |state| report.checks.iter().filter(move |finding| finding.state == state).map(Check::of);
     let waiting = counts.pending + counts.processing;
     let queue = match (waiting, counts.failed) {
@@ -229,7 +229,7 @@ fn state(report: &Report, counts: &Counts) -> State {
         count(counts.facts, "fact"),
         count(counts.sessions, "session")
     );
-    State {
+    HomeState {
         heading: match (report.ok, report.number(doctor::State::Note)) {
             (false, _) => "Needs attention",
             (true, 0) => "All good",

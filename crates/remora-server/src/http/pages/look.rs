@@ -23,7 +23,7 @@ impl When {
 }
 
 /// A shorter part is an abbreviation rather than a sentence.
-const LEAST_SENTENCE: usize = 12;
+const MIN_SENTENCE: usize = 12;
 
 /// Stored text on one line.
 pub(super) fn line(text: &str, most: usize) -> String {
@@ -56,11 +56,11 @@ pub(super) fn highlighted(text: &str, most: usize, words: &[String]) -> Safe<Str
 
 /// The byte ranges of words that begin like one of `words`: `bookings` for `booking`. Short ones must be equal.
 fn stretches(text: &str, words: &[String]) -> Vec<(usize, usize)> {
-    const LEAST: usize = 4;
+    const MIN_LEN: usize = 4;
     let is_wanted = |own: &str| {
         words.iter().any(|word| {
             own == word
-                || own.len().min(word.len()) >= LEAST
+                || own.len().min(word.len()) >= MIN_LEN
                     && (own.starts_with(word.as_str()) || word.starts_with(own))
         })
     };
@@ -80,7 +80,7 @@ fn stretches(text: &str, words: &[String]) -> Vec<(usize, usize)> {
 pub(super) fn sentence(text: &str) -> &str {
     let text = text.trim().lines().next().unwrap_or_default();
     let end = text.match_indices(['.', '?', '!', ':']).map(|(at, _)| at + 1);
-    let mut ends = end.filter(|at| *at >= LEAST_SENTENCE && text[*at..].starts_with(' '));
+    let mut ends = end.filter(|at| *at >= MIN_SENTENCE && text[*at..].starts_with(' '));
     ends.next().map_or(text, |end| text[..end].trim_end_matches(['.', ':']))
 }
 

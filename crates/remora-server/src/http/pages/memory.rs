@@ -17,22 +17,22 @@ use super::look::{When, block, count, line, title};
 use super::playground::Playground;
 use super::search::{encoded, record_link};
 use super::settings::{Field, fields};
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
 /// Maximum number of facts on the page, unless all are requested.
-const MOST_FACTS: usize = 200;
+const MAX_FACTS: usize = 200;
 /// Injections in the log. `MORE_LOG` applies if more are requested.
 const LOG: u32 = 12;
 /// Maximum number of records listed per injection.
-const MOST_ITEMS: usize = 3;
+const MAX_ITEMS: usize = 3;
 const MORE_LOG: u32 = 200;
 /// Maximum number of notes in the list.
-const MOST_NOTES: usize = 40;
+const MAX_NOTES: usize = 40;
 /// Longer values are cut.
-const LONGEST: usize = 4_000;
+const MAX_LEN: usize = 4_000;
 
 pub(super) fn router() -> Routes {
     Routes::default().get("/memory", page)
@@ -52,9 +52,9 @@ struct MemoryParameters {
 
 #[derive(Template)]
 #[template(path = "memory.html")]
-struct Page {
+struct MemoryPage {
     frame: Frame,
-    known: Known,
+    known: KnownObservation,
     playground: Playground,
     log: Vec<Logged>,
     more_log: Option<String>,
@@ -64,7 +64,7 @@ struct Page {
 #[derive(Template)]
 #[template(path = "facts.html")]
 struct FactsPart {
-    known: Known,
+    known: KnownObservation,
 }
 
 #[derive(Template)]
@@ -74,8 +74,8 @@ struct NotesPart {
 }
 
 /// The current facts.
-struct Known {
-    groups: Vec<Group>,
+struct KnownObservation {
+    groups: Vec<FactGroup>,
     total: usize,
     conflicts: usize,
     unconfirmed: usize,
@@ -85,12 +85,12 @@ struct Known {
     places: Vec<(i64, String, bool)>,
 }
 
-struct Group {
+struct FactGroup {
     name: String,
-    facts: Vec<Shown>,
+    facts: Vec<MemoryShown>,
 }
 
-struct Shown {
+struct MemoryShown {
     id: String,
     /// Empty if it holds everywhere.
     project: String,
@@ -150,7 +150,7 @@ struct Notes {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<MemoryParameters>,
+    PageQuery(asked): PageQuery<MemoryParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Memory", "memory", asked.project).await?;
     match asked.part.as_str() {
@@ -158,11 +158,11 @@ async fn page(
         "notes" => return show(&NotesPart { notes: notes_of(&http).await? }),
         _ => {}
     }
-    let whose = frame.whose();
+    let selector = frame.scope_of();
     let most = if asked.log > LOG { MORE_LOG } else { LOG };
-    let log = http.read(move |store| why::why(store, &WhyRequest::Project(whose), most)).await?;
+    let log = http.read(move |store| why::why(store, &WhyRequest::Project(selector), most)).await?;
     let is_cut = log.len() >= LOG as usize && most == LOG;
-    show(&Page {
+    show(&MemoryPage {
         known: known(&http, &frame, asked.all > 0).await?,
         playground: Playground::empty(&http, &frame).await?,
         more_log: is_cut.then(|| frame.link(&format!("/memory?log={MORE_LOG}"))),
@@ -172,29 +172,29 @@ async fn page(
     })
 }
 
-async fn known(http: &Http, frame: &Frame, wants_all: bool) -> Result<Known, ApiError> {
-    let (whose, is_one) = (frame.whose(), frame.project.is_some());
+async fn known(http: &Http, frame: &Frame, wants_all: bool) -> Result<KnownObservation, ApiError> {
+    let (selector, is_one) = (frame.scope_of(), frame.project.is_some());
     let entries = http
-        .read(move |store| if is_one { facts::list(store, &whose) } else { facts::list_all(store) })
+        .read(move |store| if is_one { facts::list(store, &selector) } else { facts::list_all(store) })
         .await?;
     let total = entries.len();
     let conflicts = entries.iter().filter(|entry| !entry.conflicts.is_empty()).count();
-    let most = if wants_all { usize::MAX } else { MOST_FACTS };
-    let mut shown: Vec<(String, Shown)> = entries.into_iter().map(fact).collect();
+    let most = if wants_all { usize::MAX } else { MAX_FACTS };
+    let mut shown: Vec<(String, MemoryShown)> = entries.into_iter().map(fact).collect();
     let unconfirmed = shown.iter().filter(|(_, fact)| fact.needs_word).count();
     // Facts that need a decision come first.
     shown.sort_by_key(|(_, fact)| (fact.conflicts.is_empty(), !fact.needs_word));
     shown.truncate(most);
     shown.sort_by_key(|(project, _)| project.to_lowercase());
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<FactGroup> = Vec::new();
     for (project, fact) in shown {
         let name = if project.is_empty() { "Everywhere".to_owned() } else { project };
         match groups.last_mut().filter(|group| group.name == name) {
             Some(group) => group.facts.push(fact),
-            None => groups.push(Group { name, facts: vec![fact] }),
+            None => groups.push(FactGroup { name, facts: vec![fact] }),
         }
     }
-    Ok(Known {
+    Ok(KnownObservation {
         groups,
         total,
         conflicts,
@@ -210,10 +210,10 @@ async fn known(http: &Http, frame: &Frame, wants_all: bool) -> Result<Known, Api
 }
 
 /// A fact and the name of its project.
-fn fact(entry: Entry) -> (String, Shown) {
+fn fact(entry: Entry) -> (String, MemoryShown) {
     let Entry { row, conflicts, .. } = entry;
     let is_own = row.fact.source == FactSource::User;
-    let fact = Shown {
+    let fact = MemoryShown {
         id: format!("f{}", row.id),
         project: row.project_id.map(|id| id.to_string()).unwrap_or_default(),
         key: line(&row.fact.key, 200),
@@ -239,7 +239,7 @@ fn said(row: &FactRow) -> Statement {
     };
     let turn = row.prompt_number.unwrap_or(1);
     Statement {
-        value: block(&row.fact.value, LONGEST),
+        value: block(&row.fact.value, MAX_LEN),
         by,
         place: row.session_id.map(|session| (format!("/sessions/{}#turn-{turn}", session.0), turn)),
         when: When::new(row.valid_from),
@@ -248,8 +248,8 @@ fn said(row: &FactRow) -> Statement {
 
 fn logged(why: Why) -> Logged {
     let retrieval = why.row.retrieval;
-    let more = why.lines.len().saturating_sub(MOST_ITEMS);
-    let items = why.lines.into_iter().take(MOST_ITEMS).map(|said| {
+    let more = why.lines.len().saturating_sub(MAX_ITEMS);
+    let items = why.lines.into_iter().take(MAX_ITEMS).map(|said| {
         let score = said.item.score.map(|score| format!("{score:.2}"));
         let has_page = said.says.is_some() && !said.item.id.starts_with(['t', 's', 'e']);
         Item {
@@ -301,19 +301,19 @@ async fn notes_of(http: &Http) -> Result<Notes, ApiError> {
         always: found
             .always
             .iter()
-            .map(|note| (line(&note.title, 160), line(&note.path, 200), block(&note.text, LONGEST)))
+            .map(|note| (line(&note.title, 160), line(&note.path, 200), block(&note.text, MAX_LEN)))
             .collect(),
         known: found
             .known
             .iter()
-            .take(MOST_NOTES)
+            .take(MAX_NOTES)
             .map(|note| {
                 let tags: Vec<String> =
                     note.tags.iter().take(6).map(|tag| format!("#{}", line(tag, 40))).collect();
                 (line(&note.path, 200), tags.join(" "), When::new(note.changed_at))
             })
             .collect(),
-        more: total.saturating_sub(MOST_NOTES),
+        more: total.saturating_sub(MAX_NOTES),
         fields: fields(&http.shared.dir, |name| name.starts_with("memory.obsidian_")),
         tag: memory.obsidian_context_tag,
     })

@@ -32,7 +32,7 @@ use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTEN
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use remora_app::Whose;
+use remora_app::ProjectSelector;
 use remora_core::time::Time;
 use remora_store::ProjectRow;
 use serde::de::DeserializeOwned;
@@ -41,10 +41,10 @@ pub(super) use failure::failure;
 pub(super) use sign_in::{ENTER, sign_in};
 
 use super::Http;
-use super::asked::Id;
+use super::asked::PathId;
 use super::error::ApiError;
 use super::routes::Routes;
-use super::stream::Place;
+use super::stream::StreamPlace;
 use super::visitor::Visitor;
 
 pub(super) fn router() -> Routes {
@@ -92,7 +92,7 @@ pub(super) struct Frame {
     /// The secret that a change from this page is sent with.
     page: String,
     /// The position in the stream that this page was rendered at, so that the stream continues from there.
-    place: Place,
+    place: StreamPlace,
     projects: Vec<ProjectRow>,
     /// The selected project.
     project: Option<i64>,
@@ -116,7 +116,7 @@ impl Frame {
             title: title.to_owned(),
             here,
             page: visitor.page().to_owned(),
-            place: Place(latest),
+            place: StreamPlace(latest),
             // An unknown project is ignored.
             project: project.filter(|id| projects.iter().any(|project| project.id.0 == *id)),
             projects,
@@ -136,8 +136,8 @@ impl Frame {
         self.project == Some(project.id.0)
     }
 
-    fn whose(&self) -> Whose {
-        self.project.map_or(Whose::All, |project| Whose::Project(project.to_string()))
+    fn scope_of(&self) -> ProjectSelector {
+        self.project.map_or(ProjectSelector::All, |project| ProjectSelector::Project(project.to_string()))
     }
 }
 
@@ -187,9 +187,9 @@ fn placed(page: &str, root: &str) -> String {
 }
 
 /// Query parameters of a page. Those that cannot be read are an error of this interface, not of the framework.
-struct Query<T>(T);
+struct PageQuery<T>(T);
 
-impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for PageQuery<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
@@ -205,7 +205,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Number {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let Id(name) = Id::from_request_parts(parts, state).await?;
+        let PathId(name) = PathId::from_request_parts(parts, state).await?;
         let number = name.parse().map_err(|_| ApiError::NotFound(format!("nothing is known as `{name}`")))?;
         Ok(Self(number))
     }

@@ -17,7 +17,7 @@ use super::home::Scope;
 use super::judged::{self, Given, Judge};
 use super::look::{When, count, excerpt, line, markdown, thousands, title};
 use super::search::record_link;
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -26,7 +26,7 @@ const AROUND: u32 = 4;
 /// Maximum number of injections in the list.
 const REASONS: u32 = 10;
 /// Longer texts are cut, in bytes. Typed and observed texts are shorter.
-const LONGEST: usize = 100_000;
+const MAX_LEN: usize = 100_000;
 
 pub(super) fn router() -> Routes {
     Routes::default().get("/observations/{id}", page).get("/observations/{id}/related", others)
@@ -37,7 +37,7 @@ type Related = (String, String, Safe<String>);
 
 #[derive(Template)]
 #[template(path = "observation.html")]
-struct Page {
+struct ObservationPage {
     frame: Frame,
     id: i64,
     kind: &'static str,
@@ -67,7 +67,7 @@ struct Page {
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
     Path(id): Path<String>,
-    Query(scope): Query<Scope>,
+    PageQuery(scope): PageQuery<Scope>,
 ) -> Result<Response, ApiError> {
     let (row, around, given, versions) = http
         .read(move |store| {
@@ -75,8 +75,12 @@ async fn page(
                 return Err(AppError::UnknownRecord(id));
             };
             let own = RecordId { kind: RecordKind::Observation, number: row.id.0 };
-            let request =
-                TimelineRequest { whose: None, around: Around::Record(own), before: AROUND, after: AROUND };
+            let request = TimelineRequest {
+                selector: None,
+                around: Around::Record(own),
+                before: AROUND,
+                after: AROUND,
+            };
             let given = why::why(store, &WhyRequest::Record(own), REASONS)?;
             let versions = edit::history(store, &id)?.len();
             Ok((row, timeline::timeline(store, &request)?.items, judged::given(&given, own), versions))
@@ -88,13 +92,13 @@ async fn page(
     let own = row.id.0.to_string();
     let feedback = &row.feedback;
     let o = &row.observation;
-    show(&Page {
+    show(&ObservationPage {
         frame,
         id: row.id.0,
         kind: o.kind.name(),
         title: title(&o.title, 300),
         subtitle: line(&o.subtitle, 300),
-        body: markdown(&excerpt(&o.narrative, LONGEST)),
+        body: markdown(&excerpt(&o.narrative, MAX_LEN)),
         facts: o.facts.iter().map(|fact| title(fact, 2_000)).collect(),
         concepts: lines(&o.concepts),
         modified: lines(&o.files_modified),

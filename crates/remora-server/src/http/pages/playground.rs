@@ -9,22 +9,22 @@ use axum::extract::State;
 use axum::response::Response;
 use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
 use remora_app::recall::trial::{Trial, project_of};
-use remora_app::recall::{Candidate, Fate};
+use remora_app::recall::{Candidate, Outcome};
 use remora_core::settings::Memory;
 use remora_search::Mode;
 use serde::Deserialize;
 
 use super::look::{When, block, line, title};
 use super::search::record_link;
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::Http;
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
 /// Maximum number of candidates shown; the rest is counted.
-const MOST_SHOWN: usize = 24;
+const MAX_SHOWN: usize = 24;
 /// Longer prompts are cut before they are tried.
-const LONGEST_PROMPT: usize = 4_000;
+const MAX_PROMPT_LEN: usize = 4_000;
 /// Range of the slider. The field beside it takes every value that the setting takes.
 const SLIDER: (f64, f64) = (0.3, 0.8);
 
@@ -49,14 +49,14 @@ struct PlaygroundParameters {
 
 #[derive(Template)]
 #[template(path = "playground.html")]
-struct Page {
+struct PlaygroundPage {
     frame: Frame,
     playground: Playground,
 }
 
 #[derive(Template)]
 #[template(path = "outcome.html")]
-struct Part {
+struct PlaygroundPart {
     playground: Playground,
 }
 
@@ -73,15 +73,15 @@ pub(super) struct Playground {
     pub(super) is_on: bool,
     project: Option<i64>,
     projects: Vec<(i64, String, bool)>,
-    outcome: Option<Outcome>,
+    outcome: Option<PlaygroundOutcome>,
 }
 
-struct Outcome {
+struct PlaygroundOutcome {
     /// One line that says what would be injected.
     says: String,
     is_injected: bool,
     how: String,
-    steps: Vec<Step>,
+    steps: Vec<PlaygroundStep>,
     /// The text as the agent gets it.
     text: String,
     tokens: u64,
@@ -92,7 +92,7 @@ struct Outcome {
 }
 
 /// A step of the gate.
-struct Step {
+struct PlaygroundStep {
     is_passed: bool,
     what: &'static str,
     figures: String,
@@ -115,12 +115,12 @@ struct Shown {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<PlaygroundParameters>,
+    PageQuery(asked): PageQuery<PlaygroundParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Playground", "playground", asked.project).await?;
     let is_part = asked.part == "outcome";
     let playground = Playground::of(&http, &frame, asked).await?;
-    if is_part { show(&Part { playground }) } else { show(&Page { frame, playground }) }
+    if is_part { show(&PlaygroundPart { playground }) } else { show(&PlaygroundPage { frame, playground }) }
 }
 
 impl Playground {
@@ -135,9 +135,9 @@ impl Playground {
         let trial =
             Trial { most: asked.most.trim().parse().ok(), least_score: asked.score.trim().parse().ok() };
         let tried = Arc::new(trial.settings(&in_force));
-        let whose = frame.whose();
-        let project = http.read(move |store| project_of(store, &whose)).await?;
-        let prompt = asked.prompt[..asked.prompt.floor_char_boundary(LONGEST_PROMPT)].to_owned();
+        let selector = frame.scope_of();
+        let project = http.read(move |store| project_of(store, &selector)).await?;
+        let prompt = asked.prompt[..asked.prompt.floor_char_boundary(MAX_PROMPT_LEN)].to_owned();
         let outcome = match project {
             Some(project) if !prompt.trim().is_empty() => {
                 let request = PromptRequest::of_new_session(&prompt, project);
@@ -174,12 +174,12 @@ impl Playground {
     }
 }
 
-fn outcome(explained: &Explained, memory: &Memory) -> Outcome {
+fn outcome(explained: &Explained, memory: &Memory) -> PlaygroundOutcome {
     let Explained { injection, explanation } = explained;
     let tokens = injection.as_ref().map_or(0, |injection| injection.tokens);
-    let injected = explanation.candidates.iter().filter(|one| one.fate == Fate::Injected).count();
-    let shown = explanation.candidates.iter().take(MOST_SHOWN).map(|one| shown(one, explanation)).collect();
-    Outcome {
+    let injected = explanation.candidates.iter().filter(|one| one.outcome == Outcome::Injected).count();
+    let shown = explanation.candidates.iter().take(MAX_SHOWN).map(|one| shown(one, explanation)).collect();
+    PlaygroundOutcome {
         says: match (&explanation.skipped, injected, tokens) {
             (Some(reason), _, 0) => format!("Nothing is injected: {reason}"),
             (None, 0, 0) if explanation.candidates.is_empty() => {
@@ -196,7 +196,7 @@ fn outcome(explained: &Explained, memory: &Memory) -> Outcome {
         text: injection.as_ref().map(|injection| block(&injection.text, usize::MAX)).unwrap_or_default(),
         tokens,
         shown,
-        more: explanation.candidates.len().saturating_sub(MOST_SHOWN),
+        more: explanation.candidates.len().saturating_sub(MAX_SHOWN),
         threshold: percent(memory.auto_retrieve_min_score),
     }
 }
@@ -212,12 +212,12 @@ fn how(explanation: &Explanation) -> String {
 }
 
 /// The steps that decide whether to inject.
-fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
+fn steps(explanation: &Explanation, memory: &Memory) -> Vec<PlaygroundStep> {
     let evidence = &explanation.evidence;
     let gate = evidence.gate(memory.auto_retrieve_min_score);
     let sentences = evidence.passages.len();
     vec![
-        Step {
+        PlaygroundStep {
             is_passed: gate.has_own,
             what: "The prompt asks about something in memory",
             figures: format!(
@@ -225,7 +225,7 @@ fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
                 evidence.rare, gate.least_rare, evidence.meaning, gate.least_meaning
             ),
         },
-        Step {
+        PlaygroundStep {
             is_passed: gate.fits,
             what: "The best record matches",
             figures: if gate.least_score < memory.auto_retrieve_min_score {
@@ -237,7 +237,7 @@ fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
                 format!("score {:.2}, needs {:.2}", evidence.score, gate.least_score)
             },
         },
-        Step {
+        PlaygroundStep {
             is_passed: gate.has_passage,
             what: "At least one sentence answers it",
             figures: format!("{sentences} found, at most {} injected", memory.auto_retrieve_max_results),
@@ -246,7 +246,7 @@ fn steps(explanation: &Explanation, memory: &Memory) -> Vec<Step> {
 }
 
 fn shown(candidate: &Candidate, explanation: &Explanation) -> Shown {
-    let Candidate { fate, hit } = candidate;
+    let Candidate { outcome, hit } = candidate;
     let id = hit.id.to_string();
     let own = explanation.evidence.passages.iter().filter(|passage| passage.record == hit.id);
     Shown {
@@ -257,11 +257,11 @@ fn shown(candidate: &Candidate, explanation: &Explanation) -> Shown {
         when: When::new(hit.created_at),
         score: format!("{:.2}", hit.score),
         bar: percent(hit.score),
-        outcome: match (fate, hit.superseded_by) {
-            (Fate::Superseded, Some(by)) => format!("superseded by #{by}"),
-            (fate, _) => fate.reason().to_owned(),
+        outcome: match (outcome, hit.superseded_by) {
+            (Outcome::Superseded, Some(by)) => format!("superseded by #{by}"),
+            (outcome, _) => outcome.reason().to_owned(),
         },
-        is_injected: *fate == Fate::Injected,
+        is_injected: *outcome == Outcome::Injected,
         passages: own.map(|passage| title(&passage.text, 400)).collect(),
         words: hit.why.matched.iter().map(|word| line(word, 40)).collect::<Vec<_>>().join(", "),
     }

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
-use remora_app::Whose;
+use remora_app::ProjectSelector;
 use remora_app::export::{self, Format};
 use remora_app::forget;
 use remora_app::pause;
@@ -21,7 +21,7 @@ use tokio::sync::mpsc::{Sender, channel};
 
 use super::home::Scope;
 use super::look::{When, count, line};
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -37,21 +37,21 @@ pub(super) fn router() -> Routes {
 
 #[derive(Template)]
 #[template(path = "privacy.html")]
-struct Page {
+struct PrivacyPage {
     frame: Frame,
     undo: String,
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingPurge>,
     paused_everywhere: Option<When>,
     projects: Vec<Captured>,
     exclusions: String,
     skipped: String,
-    audit: Vec<Entry>,
+    audit: Vec<AuditEntry>,
     data_dir: String,
     word: &'static str,
 }
 
 /// Forgotten records that can still be restored.
-struct Waiting {
+struct WaitingPurge {
     id: i64,
     records: String,
     until: When,
@@ -64,7 +64,7 @@ struct Captured {
     is_paused: bool,
 }
 
-struct Entry {
+struct AuditEntry {
     action: String,
     detail: String,
     when: When,
@@ -72,7 +72,7 @@ struct Entry {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(scope): Query<Scope>,
+    PageQuery(scope): PageQuery<Scope>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Privacy", "privacy", scope.project).await?;
     http.shared.refresh_settings();
@@ -94,14 +94,14 @@ async fn page(
         is_paused: is_paused(&project.paths),
     });
     let minutes = settings.forget.undo_minutes;
-    show(&Page {
+    show(&PrivacyPage {
         undo: match minutes {
             0 => "It cannot be undone: `forget.undo_minutes` is 0.".to_owned(),
             _ => format!("It can be undone for {}.", count(i64::from(minutes), "minute")),
         },
         waiting: waiting
             .iter()
-            .map(|one| Waiting {
+            .map(|one| WaitingPurge {
                 id: one.id,
                 records: count(i64::try_from(one.records.len()).unwrap_or(i64::MAX), "record"),
                 until: When::new(one.purge_at),
@@ -129,13 +129,14 @@ struct Wanted {
 /// Downloads the memory of all projects or of one.
 async fn export(
     (State(http), _): Seen,
-    Query(Wanted { project, format }): Query<Wanted>,
+    PageQuery(Wanted { project, format }): PageQuery<Wanted>,
 ) -> Result<Response, ApiError> {
-    let whose = project.map_or(Whose::All, |project| Whose::Project(project.to_string()));
-    if whose != Whose::All {
+    let selector =
+        project.map_or(ProjectSelector::All, |project| ProjectSelector::Project(project.to_string()));
+    if selector != ProjectSelector::All {
         // Checked first: once the download has started, an unknown project can no longer be reported.
-        let whose = whose.clone();
-        http.read(move |store| remora_app::project(store, &whose)).await?;
+        let selector = selector.clone();
+        http.read(move |store| remora_app::project(store, &selector)).await?;
     }
     let (format, kind, name) = match format.as_str() {
         "markdown" => (Format::Markdown, "text/markdown; charset=utf-8", "remora-memory.md"),
@@ -147,7 +148,7 @@ async fn export(
     tokio::task::spawn_blocking(move || {
         let mut out = BufWriter::with_capacity(PORTION, Portions(portions.clone()));
         let done = Store::open(&dir).map_err(export::ExportError::from);
-        let done = done.and_then(|store| export::write(&store, &whose, format, &mut out));
+        let done = done.and_then(|store| export::write(&store, &selector, format, &mut out));
         if let Err(error) = done {
             // Makes the download fail, so that a partial file is not taken for the whole.
             let _ = portions.blocking_send(Err(io::Error::other(error.to_string())));
@@ -176,6 +177,10 @@ impl Write for Portions {
     }
 }
 
-fn entry(row: &AuditRow) -> Entry {
-    Entry { action: line(&row.action, 60), detail: line(&row.detail, 160), when: When::new(row.created_at) }
+fn entry(row: &AuditRow) -> AuditEntry {
+    AuditEntry {
+        action: line(&row.action, 60),
+        detail: line(&row.detail, 160),
+        when: When::new(row.created_at),
+    }
 }

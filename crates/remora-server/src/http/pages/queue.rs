@@ -9,11 +9,11 @@ use remora_store::EventRow;
 
 use super::home::Scope;
 use super::look::{When, excerpt, line};
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
-const MOST: u32 = 100;
+const MAX_EVENTS: u32 = 100;
 /// Longer payloads are cut, in characters.
 const PAYLOAD: usize = 4_000;
 
@@ -23,15 +23,15 @@ pub(super) fn router() -> Routes {
 
 #[derive(Template)]
 #[template(path = "queue.html")]
-struct Page {
+struct QueuePage {
     frame: Frame,
     counts: Vec<(&'static str, i64)>,
-    failed: Vec<Waiting>,
-    waiting: Vec<Waiting>,
+    failed: Vec<WaitingEvent>,
+    waiting: Vec<WaitingEvent>,
     more: i64,
 }
 
-struct Waiting {
+struct WaitingEvent {
     id: i64,
     kind: String,
     status: String,
@@ -46,13 +46,13 @@ struct Waiting {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(scope): Query<Scope>,
+    PageQuery(scope): PageQuery<Scope>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Queue", "queue", scope.project).await?;
-    let queue = http.read(|store| queue::overview(store, MOST)).await?;
+    let queue = http.read(|store| queue::overview(store, MAX_EVENTS)).await?;
     let shown = i64::try_from(queue.events.len()).unwrap_or(i64::MAX);
     let (failed, waiting): (Vec<_>, Vec<_>) = queue.events.iter().partition(|event| event.status == "failed");
-    show(&Page {
+    show(&QueuePage {
         counts: vec![
             ("Pending", queue.pending),
             ("Processing", queue.processing),
@@ -66,7 +66,7 @@ async fn page(
     })
 }
 
-fn event(event: &EventRow) -> Waiting {
+fn event(event: &EventRow) -> WaitingEvent {
     let what = match &event.payload {
         Some(Body::PromptSubmitted { text }) => text.clone(),
         Some(Body::TurnEnded { message, .. }) => message.clone(),
@@ -75,7 +75,7 @@ fn event(event: &EventRow) -> Waiting {
     };
     // Stored payloads are already redacted.
     let payload = event.payload.as_ref().and_then(|body| serde_json::to_string_pretty(body).ok());
-    Waiting {
+    WaitingEvent {
         id: event.id.0,
         kind: event.tool.clone().unwrap_or_else(|| event.kind.replace('_', " ")),
         status: event.status.replace('_', " "),

@@ -18,15 +18,15 @@ use serde::Deserialize;
 
 use super::judged::Judge;
 use super::look::{When, highlighted, line, marked};
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
 const EACH: usize = 20;
 /// Maximum number of values per facet.
-const MOST_VALUES: usize = 8;
+const MAX_VALUES: usize = 8;
 /// A shorter excerpt keeps the concepts and files behind it, because they are what was found.
-const LEAST_PROSE: usize = 20;
+const MIN_PROSE: usize = 20;
 
 pub(super) fn router() -> Routes {
     Routes::default().get("/search", search)
@@ -64,7 +64,7 @@ struct SearchParameters {
 
 #[derive(Template)]
 #[template(path = "search.html")]
-struct Page {
+struct SearchPage {
     frame: Frame,
     found: Found,
     /// Name in the URL, label on the page, and whether it is selected.
@@ -73,13 +73,13 @@ struct Page {
 
 #[derive(Template)]
 #[template(path = "results.html")]
-struct Part {
+struct SearchPart {
     found: Found,
 }
 
 /// Search results, formatted for the page.
 struct Found {
-    hits: Vec<Shown>,
+    hits: Vec<HitShown>,
     summary: String,
     facets: Vec<Facet>,
     /// Active filters, each with the URL without it.
@@ -91,7 +91,7 @@ struct Found {
     is_asked: bool,
 }
 
-struct Shown {
+struct HitShown {
     id: String,
     kind: String,
     title: Safe<String>,
@@ -120,11 +120,11 @@ struct Value {
 
 async fn search(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<SearchParameters>,
+    PageQuery(asked): PageQuery<SearchParameters>,
 ) -> Result<Response, ApiError> {
     let mut frame = Frame::new(&http, &visitor, "Search", "search", asked.project).await?;
     frame.query = asked.q.clone();
-    let mut request = SearchRequest::new(frame.whose());
+    let mut request = SearchRequest::new(frame.scope_of());
     request.text = asked.q.clone();
     request.mode = Mode::ALL.into_iter().find(|mode| mode.name() == asked.mode).unwrap_or_default();
     request.types = ObservationType::named(&asked.kind).into_iter().collect();
@@ -141,12 +141,12 @@ async fn search(
     let rows = http.read(move |store| Ok(store.observations(&ids)?)).await?;
     let found = found(&results, &rows, &asked, &frame.projects);
     if asked.part == "results" {
-        return show(&Part { found });
+        return show(&SearchPart { found });
     }
     let modes = [("auto", "words and meaning"), ("semantic", "meaning"), ("text", "words")];
     let is_chosen = |name: &str| name == or(&asked.mode, "auto");
     let modes = modes.map(|(name, says)| (name, says, is_chosen(name)));
-    show(&Page { frame, found, modes: modes.to_vec() })
+    show(&SearchPage { frame, found, modes: modes.to_vec() })
 }
 
 fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
@@ -226,7 +226,7 @@ fn facets(results: &Results, asked: &SearchParameters, projects: &[ProjectRow]) 
         };
         let mut values: Vec<Value> = counts.iter().filter(|(_, count)| narrows(**count)).map(one).collect();
         values.sort_by_key(|value| Reverse(value.count));
-        values.truncate(MOST_VALUES);
+        values.truncate(MAX_VALUES);
         Facet { name, values: if value(asked, key).is_empty() { values } else { Vec::new() } }
     };
     // The URL has the project's id, which is also the scope of all other pages.
@@ -241,7 +241,7 @@ fn facets(results: &Results, asked: &SearchParameters, projects: &[ProjectRow]) 
         })
         .collect();
     of_projects.sort_by_key(|value| Reverse(value.count));
-    of_projects.truncate(MOST_VALUES);
+    of_projects.truncate(MAX_VALUES);
     let spans = SPANS.into_iter().filter(|_| asked.since.is_empty()).filter_map(|span| {
         let count = dates.get(span).copied().filter(|count| narrows(*count))?;
         let name = within(span);
@@ -284,10 +284,10 @@ fn observation_id(hit: &Hit) -> Option<ObservationId> {
     (hit.id.kind == RecordKind::Observation).then_some(ObservationId(hit.id.number))
 }
 
-fn shown(hit: &Hit, row: Option<&ObservationRow>) -> Shown {
+fn shown(hit: &Hit, row: Option<&ObservationRow>) -> HitShown {
     let id = hit.id.to_string();
     let kind = hit.observation_type.map_or_else(|| hit.kind.name().to_owned(), |kind| kind.name().to_owned());
-    Shown {
+    HitShown {
         link: record_link(&id, hit.session_id.map(|session| session.0)),
         id,
         kind,
@@ -311,7 +311,7 @@ fn prose<'a>(text: &'a str, row: &ObservationRow) -> &'a str {
     let labels = [&o.concepts, &o.files_modified, &o.files_read];
     let Some(first) = labels.into_iter().find_map(|list| list.first()) else { return text };
     match text.find(&format!(" {}", first.replace('-', " "))) {
-        Some(end) if end >= LEAST_PROSE => &text[..end],
+        Some(end) if end >= MIN_PROSE => &text[..end],
         _ => text,
     }
 }

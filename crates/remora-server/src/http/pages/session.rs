@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::judged::{Injection, Judge, injection};
 use super::look::{When, count, dollars, excerpt, line, markdown, sentence, thousands, title};
-use super::{Frame, Number, Query, Seen, show};
+use super::{Frame, Number, PageQuery, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -22,10 +22,10 @@ const EACH: u32 = 40;
 /// Turns per page of a story.
 const TURNS: u32 = 10;
 /// Maximum number of steps listed per turn; the rest is counted. Failed steps have a limit of their own.
-const MOST_STEPS: usize = 20;
-const MOST_FAILED: usize = 10;
+const MAX_STEPS: usize = 20;
+const MAX_FAILED: usize = 10;
 /// Longer prompts and closing messages are cut, in bytes.
-const LONGEST: usize = 12_000;
+const MAX_LEN: usize = 12_000;
 /// Lines shown per injection.
 const LINES: usize = 4;
 
@@ -42,7 +42,7 @@ struct SessionParameters {
 
 #[derive(Template)]
 #[template(path = "sessions.html")]
-struct List {
+struct SessionList {
     frame: Frame,
     sessions: Vec<Listed>,
     older: Option<String>,
@@ -62,7 +62,7 @@ struct Listed {
 
 async fn list(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<SessionParameters>,
+    PageQuery(asked): PageQuery<SessionParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Sessions", "sessions", asked.project).await?;
     let project = frame.project.map(remora_core::ids::ProjectId);
@@ -76,7 +76,7 @@ async fn list(
         (offset > 0).then(|| at(offset.saturating_sub(EACH))),
     );
     let sessions = page.items.into_iter().map(listed).collect();
-    show(&List { frame, sessions, older, newer })
+    show(&SessionList { frame, sessions, older, newer })
 }
 
 fn listed(row: SessionRow) -> Listed {
@@ -102,7 +102,7 @@ struct WhichTurns {
 
 #[derive(Template)]
 #[template(path = "session.html")]
-struct Page {
+struct SessionPage {
     frame: Frame,
     head: Listed,
     /// The first sentence of the first prompt, which is shown in full below.
@@ -112,7 +112,7 @@ struct Page {
     costs: String,
     summary: Option<Summed>,
     given_at_start: Vec<Injection>,
-    without_prompt: Vec<Learned>,
+    without_prompt: Vec<LearnedInTurn>,
     turns: Vec<Turn>,
     earlier: Option<String>,
     next: Option<String>,
@@ -131,15 +131,15 @@ struct Turn {
     closing: Safe<String>,
     when: When,
     given: Vec<Injection>,
-    steps: Vec<Step>,
+    steps: Vec<TurnStep>,
     all_steps: String,
     more_steps: usize,
-    failed: Vec<Step>,
+    failed: Vec<TurnStep>,
     broke_off: &'static str,
-    learned: Vec<Learned>,
+    learned: Vec<LearnedInTurn>,
 }
 
-struct Step {
+struct TurnStep {
     tool: String,
     what: String,
     files: Vec<String>,
@@ -148,7 +148,7 @@ struct Step {
     by: String,
 }
 
-struct Learned {
+struct LearnedInTurn {
     id: i64,
     kind: &'static str,
     title: Safe<String>,
@@ -159,7 +159,7 @@ struct Learned {
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
     Number(id): Number,
-    Query(asked): Query<WhichTurns>,
+    PageQuery(asked): PageQuery<WhichTurns>,
 ) -> Result<Response, ApiError> {
     let part = Part { from: asked.turn.max(1), most: TURNS };
     let found = http
@@ -186,12 +186,12 @@ async fn page(
     let frame = Frame::new(&http, &visitor, &name, "sessions", asked.project).await?;
     let summary = story.summary.as_ref().map(|row| Summed {
         request: line(&row.summary.request, 300),
-        completed: markdown(&excerpt(&row.summary.completed, LONGEST)),
-        learned: markdown(&excerpt(&row.summary.learned, LONGEST)),
-        next_steps: markdown(&excerpt(&row.summary.next_steps, LONGEST)),
+        completed: markdown(&excerpt(&row.summary.completed, MAX_LEN)),
+        learned: markdown(&excerpt(&row.summary.learned, MAX_LEN)),
+        next_steps: markdown(&excerpt(&row.summary.next_steps, MAX_LEN)),
     });
     let at = |turn: i64| frame.link(&format!("/sessions/{id}?turn={turn}"));
-    show(&Page {
+    show(&SessionPage {
         started: When::new(story.session.started_at),
         lasted: lasted(&story.session),
         costs: costs(&story),
@@ -251,14 +251,14 @@ fn turn(one: &story::Turn, given: Vec<Injection>) -> Turn {
     let is_bad = |event: &&EventRow| event.outcome.as_deref().is_some_and(|outcome| outcome != "ok");
     Turn {
         number: one.prompt.prompt_number,
-        prompt: markdown(&excerpt(&one.prompt.text, LONGEST)),
-        closing: markdown(&excerpt(one.prompt.closing_message.as_deref().unwrap_or_default(), LONGEST)),
+        prompt: markdown(&excerpt(&one.prompt.text, MAX_LEN)),
+        closing: markdown(&excerpt(one.prompt.closing_message.as_deref().unwrap_or_default(), MAX_LEN)),
         when: When::new(one.prompt.created_at),
         given,
-        steps: one.steps.iter().take(MOST_STEPS).map(step).collect(),
+        steps: one.steps.iter().take(MAX_STEPS).map(step).collect(),
         all_steps: count(i64::try_from(one.steps.len()).unwrap_or(i64::MAX), "step"),
-        more_steps: one.steps.len().saturating_sub(MOST_STEPS),
-        failed: one.steps.iter().filter(is_bad).take(MOST_FAILED).map(step).collect(),
+        more_steps: one.steps.len().saturating_sub(MAX_STEPS),
+        failed: one.steps.iter().filter(is_bad).take(MAX_FAILED).map(step).collect(),
         broke_off: match one.broke_off {
             Some("failed") => "This turn ended with an error.",
             Some(_) => "This turn was interrupted.",
@@ -268,8 +268,8 @@ fn turn(one: &story::Turn, given: Vec<Injection>) -> Turn {
     }
 }
 
-fn learned(row: &ObservationRow) -> Learned {
-    Learned {
+fn learned(row: &ObservationRow) -> LearnedInTurn {
+    LearnedInTurn {
         id: row.id.0,
         kind: row.observation.kind.name(),
         title: title(&row.observation.title, 200),
@@ -280,7 +280,7 @@ fn learned(row: &ObservationRow) -> Learned {
 
 /// A tool call. Its details were redacted at capture; all of them exist only as long as the payload is
 /// queued.
-fn step(event: &EventRow) -> Step {
+fn step(event: &EventRow) -> TurnStep {
     let mut what = event.subject.clone().unwrap_or_default();
     let mut error = "";
     if let Some(Body::ToolUsed(tool)) = &event.payload {
@@ -291,7 +291,7 @@ fn step(event: &EventRow) -> Step {
         error = tool.error().unwrap_or_default();
     }
     let outcome = event.outcome.as_deref().unwrap_or("ok");
-    Step {
+    TurnStep {
         tool: line(event.tool.as_deref().unwrap_or(&event.kind), 60),
         what: line(&what, 160),
         files: event.files.iter().take(3).map(|file| line(file, 80)).collect(),

@@ -13,7 +13,7 @@ use remora_store::DataDir;
 use serde::Deserialize;
 
 use super::look::{When, line, title};
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -56,14 +56,14 @@ struct SettingsParameters {
 
 #[derive(Template)]
 #[template(path = "settings.html")]
-struct Page {
+struct SettingsPage {
     frame: Frame,
-    sections: Vec<Section>,
+    sections: Vec<SettingsSection>,
     agents: Vec<Agent>,
     config: String,
 }
 
-struct Section {
+struct SettingsSection {
     id: &'static str,
     name: &'static str,
     says: Safe<String>,
@@ -120,7 +120,7 @@ struct Agent {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<SettingsParameters>,
+    PageQuery(asked): PageQuery<SettingsParameters>,
 ) -> Result<Response, ApiError> {
     if !asked.part.is_empty() {
         let field = fields(&http.shared.dir, |name| name == asked.part).into_iter().next();
@@ -141,14 +141,14 @@ async fn page(
     for (id, name, says) in SECTIONS {
         let (own, others): (Vec<Field>, Vec<Field>) = all.into_iter().partition(|field| field.is_of(id));
         all = others;
-        sections.push(Section { id, name, says: title(says, 400), fields: own });
+        sections.push(SettingsSection { id, name, says: title(says, 400), fields: own });
     }
     // Settings of a section without a description are shown, too.
     if !all.is_empty() {
-        sections.push(Section { id: "other", name: "Other", says: title("", 0), fields: all });
+        sections.push(SettingsSection { id: "other", name: "Other", says: title("", 0), fields: all });
     }
     let config = http.shared.dir.config().display().to_string();
-    show(&Page { frame, sections, agents, config })
+    show(&SettingsPage { frame, sections, agents, config })
 }
 
 /// The selected settings, as forms.

@@ -18,7 +18,7 @@ use super::look::escape;
 use super::{html, wants_page};
 use crate::http::Http;
 use crate::http::error::ApiError;
-use crate::http::routes::{Api, Routes};
+use crate::http::routes::{ApiRoutes, Routes};
 use crate::http::visitor::{self, Visitor};
 
 pub(in crate::http) const ENTER: &str = "/enter";
@@ -30,7 +30,7 @@ padding:.15em .4em;border-radius:4px}@media(prefers-color-scheme:dark){body{colo
 const POLICY: &str = "default-src 'none'; style-src 'sha256-3xMlc+j/jMnm2uOJJGdqVo3a2jo7wNuH7HcD22LQAOo='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 pub(super) fn router() -> Routes {
-    Routes::default().get(ENTER, enter).merge(Api::default().post(remora_client::UI_LINK, make))
+    Routes::default().get(ENTER, enter).merge(ApiRoutes::default().post(remora_client::UI_LINK, make))
 }
 
 /// The page for a browser that is not signed in: it explains how to sign in, and nothing else.
@@ -69,7 +69,7 @@ async fn make(
 }
 
 #[derive(Debug, Deserialize)]
-struct Parameters {
+struct SignInQuery {
     #[serde(default)]
     code: String,
     #[serde(default)]
@@ -79,9 +79,9 @@ struct Parameters {
 async fn enter(
     State(http): State<Arc<Http>>,
     headers: HeaderMap,
-    asked: Result<Query<Parameters>, QueryRejection>,
+    asked: Result<Query<SignInQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
-    let Query(Parameters { code, to }) = asked?;
+    let Query(SignInQuery { code, to }) = asked?;
     let now = Time::now();
     if !http.links.follow(&code, now) {
         return if wants_page(&headers) { Ok(sign_in()) } else { Err(ApiError::Unauthorized) };

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use remora_app::records::record_id;
 use remora_app::timeline::{self, Around, TimelineRequest, Year};
-use remora_app::{AppError, Whose};
+use remora_app::{AppError, ProjectSelector};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_search::{Edge, parse_date};
@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::look::{When, title};
 use super::search::record_link;
-use super::{Frame, Query, Seen, show};
+use super::{Frame, PageQuery, Seen, show};
 use crate::http::error::ApiError;
 use crate::http::routes::Routes;
 
@@ -41,9 +41,9 @@ struct TimelineParameters {
 
 #[derive(Template)]
 #[template(path = "timeline.html")]
-struct Page {
+struct TimelinePage {
     frame: Frame,
-    year: Chart,
+    year: TimelineChart,
     days: Vec<Day>,
     /// The requested day.
     day: String,
@@ -66,7 +66,7 @@ struct Row {
 }
 
 /// A year as squares, one column per week.
-struct Chart {
+struct TimelineChart {
     squares: Vec<Square>,
     /// Position and name of each month.
     months: Vec<(usize, String)>,
@@ -87,21 +87,21 @@ struct Square {
 
 async fn page(
     (State(http), axum::Extension(visitor)): Seen,
-    Query(asked): Query<TimelineParameters>,
+    PageQuery(asked): PageQuery<TimelineParameters>,
 ) -> Result<Response, ApiError> {
     let mut frame = Frame::new(&http, &visitor, "Timeline", "timeline", asked.project).await?;
     let (anchor, end) = (record_id(&asked.around), record_id(&asked.before));
     let now = Time::now();
     let day = parse_date(&asked.day, Edge::End, now).filter(|_| !asked.day.is_empty());
     let is_everywhere = frame.project.is_none() && anchor.is_none();
-    let whose = frame.project.map(|project| Whose::Project(project.to_string()));
+    let selector = frame.project.map(|project| ProjectSelector::Project(project.to_string()));
     let around = match (anchor.or(end), day) {
         (Some(record), _) => Around::Record(record),
         (None, Some(day)) => Around::Time(day),
         (None, None) => Around::Now,
     };
     let after = if anchor.is_some() { EACH / 2 } else { 0 };
-    let request = TimelineRequest { whose, around, before: EACH, after };
+    let request = TimelineRequest { selector, around, before: EACH, after };
     let project = frame.project.map(ProjectId);
     let (year, items, of) = http
         .read(move |store| {
@@ -126,7 +126,7 @@ async fn page(
         }
     }
     let year = chart(&year, &frame);
-    show(&Page { frame, year, days, day: asked.day, older })
+    show(&TimelinePage { frame, year, days, day: asked.day, older })
 }
 
 /// A row. Its project is named only among others.
@@ -148,9 +148,9 @@ fn row(moment: &TimelineEntry, is_everywhere: bool) -> Row {
 /// Width of a square and its gap.
 const STEP: usize = 13;
 
-fn chart(year: &Year, frame: &Frame) -> Chart {
+fn chart(year: &Year, frame: &Frame) -> TimelineChart {
     let most = year.days.iter().map(|(.., count)| *count).max().unwrap_or_default();
-    let mut chart = Chart {
+    let mut chart = TimelineChart {
         squares: Vec::with_capacity(year.days.len()),
         months: Vec::new(),
         table: Vec::new(),

@@ -1,0 +1,60 @@
+//! Checks rules of the source code that the compiler and clippy do not know; CONTRIBUTING.md names them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+/// The sources of every crate, without its tests.
+fn sources() -> Vec<(String, PathBuf, String)> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(&crates).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let mut directories = vec![entry.path().join("src")];
+        while let Some(directory) = directories.pop() {
+            for file in fs::read_dir(directory).unwrap() {
+                let path = file.unwrap().path();
+                if path.is_dir() {
+                    directories.push(path);
+                } else if path.extension().is_some_and(|kind| kind == "rs") && !path.ends_with("tests.rs") {
+                    let text = fs::read_to_string(&path).unwrap();
+                    let (code, _) = text.split_once("#[cfg(test)]\nmod tests {").unwrap_or((&text, ""));
+                    sources.push((name.clone(), path.clone(), code.to_owned()));
+                }
+            }
+        }
+    }
+    assert!(sources.len() > 300, "{} files", sources.len());
+    sources
+}
+
+#[test]
+fn limits_are_named_max_and_min() {
+    let constant = Regex::new(
+        r"\b(?:const|static) (\w*(?:MOST|LONGEST|LARGEST|FEWEST|DEEPEST|LEAST|SHORTEST|NEWEST|OLDEST)(?:_\w*)?)\b:",
+    )
+    .unwrap();
+    assert!(constant.is_match("const MOST_FILES: usize") && !constant.is_match("const MAX_FILES: usize"));
+    let mut found = Vec::new();
+    for (_, path, code) in sources() {
+        found.extend(constant.captures_iter(&code).map(|one| format!("{}: {}", path.display(), &one[1])));
+    }
+    assert!(found.is_empty(), "use MAX_ or MIN_: {found:#?}");
+}
+
+#[test]
+fn no_crate_has_two_types_of_one_name() {
+    let definition =
+        Regex::new(r"(?m)^ *(?:pub(?:\([a-z ]+\))? )?(?:struct|enum|trait|union) (\w+)").unwrap();
+    let mut definitions: BTreeMap<(String, String), Vec<PathBuf>> = BTreeMap::new();
+    for (name, path, code) in sources() {
+        for one in definition.captures_iter(&code) {
+            definitions.entry((name.clone(), one[1].to_owned())).or_default().push(path.clone());
+        }
+    }
+    definitions.retain(|_, places| places.len() > 1);
+    assert!(definitions.is_empty(), "{definitions:#?}");
+}
