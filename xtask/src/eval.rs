@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use remora_core::time::Time;
 use remora_search::{Mode, ProjectScope, SearchQuery, Searcher, index_next};
 use remora_store::{DataDir, Store};
 
@@ -49,7 +50,8 @@ fn evaluate(set: &Set, embedder: &mut Cached) -> Result<()> {
         for (collection, loaded) in set.collections.iter().zip(&loaded) {
             let mut figures = Figures::default();
             for question in &collection.queries {
-                let mut query = SearchQuery::new(ProjectScope::One(loaded.project), &question.text);
+                let mut query =
+                    SearchQuery::new(ProjectScope::One(loaded.project), &question.text, Time::now());
                 query.mode = mode;
                 query.limit = 10;
                 let started = Instant::now();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use remora_core::document::RecordId;
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_store::config_file::ConfigError;
-use remora_store::{FactRow, StoreError};
+use remora_store::{DataError, FactRow, StoreError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
@@ -91,6 +91,12 @@ pub enum AppError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Store(StoreError),
+}
+
+impl From<DataError> for AppError {
+    fn from(error: DataError) -> Self {
+        Self::Store(error.into())
+    }
 }
 
 impl From<StoreError> for AppError {

@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use remora_store::{DataDir, SchemaAge, StoreError, backup};
+use remora_store::{DataDir, DataError, SchemaAge, StoreError, backup};
 
 /// The next command after this error.
 pub fn of(error: &StoreError) -> String {
     match error {
-        StoreError::DataDir { .. } => {
+        StoreError::Data(DataError::Unusable { .. }) => {
             "give a directory you can write to: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
         }
-        StoreError::ForeignDirectory { .. } => {
+        StoreError::Data(DataError::ForeignDirectory { .. }) => {
             "give a directory of your own: `REMORA_DATA_DIR=/path/to/dir remora status`".to_owned()
         }
-        StoreError::OpenDirectory { path } => {
+        StoreError::Data(DataError::OpenDirectory { path }) => {
             format!(
                 "check that the files in it are yours, then make it private: `chmod 700 {}`",
                 path.display()
             )
         }
-        StoreError::NetworkFileSystem { .. } => {
+        StoreError::Data(DataError::NetworkFileSystem { .. }) => {
             "give a directory on a local disk: `REMORA_DATA_DIR=/local/dir remora status`".to_owned()
         }
         StoreError::Busy => "see who holds it and try again: `remora doctor`".to_owned(),
@@ -30,7 +30,9 @@ pub fn of(error: &StoreError) -> String {
         StoreError::TooOld { path, .. } => {
             format!("move the file away and start with a new one: `mv {0} {0}.old`", path.display())
         }
-        StoreError::DiskFull => "free some space; hooks then continue by themselves".to_owned(),
+        StoreError::Data(DataError::DiskFull) => {
+            "free some space; hooks then continue by themselves".to_owned()
+        }
         StoreError::ReadOnly { path } => format!(
             "free some space, or see how it is mounted: `df {0}; findmnt -T {0}`; search works meanwhile",
             path.parent().unwrap_or(path).display()

@@ -120,8 +120,7 @@ fn query(
     request: &SearchRequest,
     now: Time,
 ) -> Result<SearchQuery, AppError> {
-    let mut query = SearchQuery::new(scope, request.text.clone());
-    query.now = now;
+    let mut query = SearchQuery::new(scope, request.text.clone(), now);
     let filters = &mut query.filters;
     (filters.types, filters.kinds) = (request.types.clone(), request.kinds.clone());
     (filters.concepts, filters.files) = (request.concepts.clone(), request.files.clone());

@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use remora_core::time::Time;
 use remora_store::{DataDir, hex};
@@ -97,7 +97,7 @@ pub fn touch(dir: &DataDir, browser: &Browser, now: Time) {
         && let Some(path) = path(dir, &browser.id)
         && let Ok(file) = File::options().append(true).open(path)
     {
-        let _ = file.set_modified(std::time::SystemTime::now());
+        let _ = file.set_modified(UNIX_EPOCH + now.since(Time(0)));
     }
 }
 

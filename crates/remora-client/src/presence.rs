@@ -61,7 +61,7 @@ impl DaemonLock {
     }
 
     fn with(dir: &DataDir, lock: File) -> io::Result<Self> {
-        let hold = Self { dir: dir.clone(), started_at: Time::now(), lock };
+        let hold = Self { dir: dir.clone(), started_at: dir.now(), lock };
         hold.publish(None, None, None)?;
         Ok(hold)
     }
@@ -144,7 +144,7 @@ pub fn find(dir: &DataDir) -> io::Result<Option<Presence>> {
             let newcomer = Presence {
                 pid: 0,
                 version: String::new(),
-                started_at: Time::now(),
+                started_at: dir.now(),
                 port: None,
                 observer: None,
                 embedder: None,

@@ -3,7 +3,7 @@
 use remora_app::AppError;
 use remora_app::caller::REACH_HINT;
 use remora_core::context::safe_text;
-use remora_store::{SchemaAge, StoreError};
+use remora_store::{DataError, SchemaAge, StoreError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
@@ -99,7 +99,7 @@ const DOCTOR: &str = "ask the user to run `remora doctor`";
 fn of_store(error: &StoreError) -> &'static str {
     match error {
         StoreError::Busy => "the database is busy; try again in a moment",
-        StoreError::DiskFull => "ask the user to free some space on the disk",
+        StoreError::Data(DataError::DiskFull) => "ask the user to free some space on the disk",
         StoreError::Schema { age: SchemaAge::Newer, .. } => {
             "a newer Remora made this database; ask the user to restart this MCP server"
         }

@@ -1,7 +1,6 @@
 //! The steps of a sync that change the store, and [`sync`], which runs all of them.
 
 use remora_core::settings::Memory;
-use remora_core::time::Time;
 use remora_store::notes::NotesState;
 use remora_store::{Store, StoreError};
 
@@ -81,7 +80,7 @@ pub fn sync(
         Err(problem) => done.problem = Some(problem),
     }
     if done.problem.is_none() {
-        state.synced_at = Some(Time::now());
+        state.synced_at = Some(store.dir().now());
     }
     state.problem = done.problem.as_ref().map(ToString::to_string);
     settle(store, settings)?;

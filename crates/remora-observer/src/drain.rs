@@ -4,7 +4,6 @@ use std::thread;
 use std::time::Duration;
 
 use remora_core::ids::SessionId;
-use remora_core::time::Time;
 use remora_store::{Store, StoreError};
 
 use crate::observer::{CLOSING_PAUSE, Observer, Step};
@@ -32,7 +31,7 @@ impl Observer {
         let mut drained = Drained::default();
         let mut put_off = false;
         loop {
-            let settled = match self.remember_next(store, Time::now())? {
+            let settled = match self.remember_next(store, store.dir().now())? {
                 Step::Observed(observed) => observed.give_back(store)?,
                 Step::PutOff => {
                     put_off = true;
@@ -59,6 +58,6 @@ impl Observer {
 
     /// Sessions whose transcripts may have grown since they were last read.
     pub fn unread(&self, store: &Store) -> Result<Vec<SessionId>, StoreError> {
-        store.growing_transcripts(Time::now().before(MAY_GROW))
+        store.growing_transcripts(store.dir().now().before(MAY_GROW))
     }
 }

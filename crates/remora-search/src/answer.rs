@@ -391,7 +391,7 @@ mod tests {
 
     /// The order of records with these figures, as indexes into `found`. Of two equal ones, the later comes first.
     fn order(found: &[Found]) -> Vec<i64> {
-        let query = SearchQuery { now: NOW, ..SearchQuery::new(ProjectScope::All, "question") };
+        let query = SearchQuery::new(ProjectScope::All, "question", NOW);
         let mut outlines = FxHashMap::default();
         let mut candidates = Vec::new();
         for (number, found) in (0..).zip(found) {

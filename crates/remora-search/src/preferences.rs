@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn filters_of_a_query_override_settings() {
-        let plain = SearchQuery::new(ProjectScope::All, "clock");
+        let plain = SearchQuery::new(ProjectScope::All, "clock", Time(0));
         let mut query = plain.clone();
         query.follow(&settings::Search::default());
         assert_eq!(query, plain);

@@ -84,7 +84,7 @@ pub struct SearchQuery {
 }
 
 impl SearchQuery {
-    pub fn new(scope: ProjectScope, text: impl Into<String>) -> Self {
+    pub fn new(scope: ProjectScope, text: impl Into<String>, now: Time) -> Self {
         Self {
             text: text.into(),
             filters: Filters::new(scope),
@@ -96,7 +96,7 @@ impl SearchQuery {
             one_a_turn: false,
             narrows: false,
             snippets: Snippets::All,
-            now: Time::now(),
+            now,
         }
     }
 }

@@ -11,7 +11,7 @@ use remora_core::settings::IdleExit;
 use remora_core::time::Time;
 use remora_net::Health;
 use remora_store::files::Files;
-use remora_store::{DataDir, Store, StoreError, log, problems};
+use remora_store::{DataDir, DataError, Store, StoreError, log, problems};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -70,8 +70,9 @@ pub fn run(hold: DaemonLock, dir: &DataDir, load: &Load) -> Result<End, StoreErr
 }
 
 fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> Result<End, StoreError> {
-    let failed =
-        |source: io::Error| StoreError::DataDir { path: dir.path().to_owned(), reason: source.to_string() };
+    let failed = |source: io::Error| {
+        StoreError::Data(DataError::Unusable { path: dir.path().to_owned(), reason: source.to_string() })
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         // The port is bound before `daemon.json` announces the daemon.
@@ -82,6 +83,9 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
         let port = http.as_ref().ok().map(Opened::port);
         hold.publish(port, None, None).map_err(failed)?;
         let place = port.map_or_else(|| "no port".to_owned(), |port| format!("port {port}"));
+        if let Some(remark) = dir.clock().remark() {
+            log::warn(dir, "daemon", &remark);
+        }
         log::info(dir, "daemon", &format!("version {} started, {place}", env!("CARGO_PKG_VERSION")));
         // The socket is open from here on: messages that arrive while the store is opened are read right
         // after.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use remora_store::{DataDir, Enqueued, EventRecord, ReadOnly, Store, StoreError};
+use remora_store::{DataDir, DataError, Enqueued, EventRecord, ReadOnly, Store, StoreError};
 use tokio::sync::{Notify, oneshot};
 
 /// Maximum number of events in a group.
@@ -147,8 +147,13 @@ fn store_group(work: &Receiver<Job>, store: &mut LazyStore, first: Waiting) -> O
         // A temporary error concerns all of them, so they are not retried one by one.
         Err(error) if error.is_passing() => {
             for answer in answers {
-                let full = matches!(error, StoreError::DiskFull | StoreError::ReadOnly { .. });
-                let _ = answer.send(Err(if full { StoreError::DiskFull } else { StoreError::Busy }));
+                let full =
+                    matches!(error, StoreError::Data(DataError::DiskFull) | StoreError::ReadOnly { .. });
+                let _ = answer.send(Err(if full {
+                    StoreError::Data(DataError::DiskFull)
+                } else {
+                    StoreError::Busy
+                }));
             }
         }
         // A single bad event must not take the others with it, so each is stored on its own.

@@ -13,8 +13,8 @@ use remora_core::ids::ProjectId;
 use rusqlite::{OptionalExtension, params};
 
 use crate::material::{KNOWN_COLUMNS, read_known};
-use crate::project::{Place, locate, worktree};
 use crate::{KnownSession, Store, StoreError};
+use remora_data::{Place, locate, worktree};
 
 /// Upper limits: for the newest observations that name the path, in any project, and for those about the file that
 /// are returned. The first needs the index only, so few more rows than the second are read.

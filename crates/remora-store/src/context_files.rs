@@ -77,7 +77,7 @@ pub struct Touched {
 impl Store {
     /// Takes the lock for changing context files. The kernel releases it even if the process is killed.
     pub fn lock_context_files(&self) -> Result<File, StoreError> {
-        self.dir().lock_context_files()
+        Ok(self.dir().lock_context_files()?)
     }
 
     /// All projects with context files.

@@ -75,7 +75,7 @@ impl Store {
         keep(&transaction, id, Change::Edit, &before, by, at)?;
         rewrite(&transaction, id.0, new, at)?;
         changed_in_place(&transaction)?;
-        retention::audit(&transaction, Change::Edit.name(), &id.to_string())?;
+        retention::audit(&transaction, Change::Edit.name(), &id.to_string(), at)?;
         transaction.commit()?;
         Ok(Some(Ok(())))
     }
@@ -123,7 +123,7 @@ impl Store {
             keep(&transaction, *other, Change::Supersede, was, by, at)?;
             link(&transaction, *other, Some(uuid), at)?;
         }
-        retention::audit(&transaction, action.name(), &format!("{id}, {} others", others.len()))?;
+        retention::audit(&transaction, action.name(), &format!("{id}, {} others", others.len()), at)?;
         transaction.commit()?;
         Ok(Some(true))
     }
@@ -185,7 +185,7 @@ impl Store {
             link(&transaction, observation, by.filter(|_| !is_cycle), at)?;
         }
         changed_in_place(&transaction)?;
-        retention::audit(&transaction, "edit undo", &id.to_string())?;
+        retention::audit(&transaction, "edit undo", &id.to_string(), at)?;
         transaction.commit()?;
         Ok(true)
     }

@@ -1,6 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use remora_data::DataError;
 use thiserror::Error;
 
 /// How old a database's schema is, compared to this program.
@@ -15,16 +16,8 @@ pub enum SchemaAge {
 
 #[derive(Debug, Error)]
 pub enum StoreError {
-    #[error("cannot use the data directory {}: {reason}", path.display())]
-    DataDir { path: PathBuf, reason: String },
-    #[error("the data directory {} belongs to another user", path.display())]
-    ForeignDirectory { path: PathBuf },
-    #[error("everybody can write to the data directory {}", path.display())]
-    OpenDirectory { path: PathBuf },
-    #[error("the data directory {} is on a network file system ({kind}), where SQLite's WAL is unsafe", path.display())]
-    NetworkFileSystem { path: PathBuf, kind: &'static str },
-    #[error("{}: {source}", path.display())]
-    File { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Data(#[from] DataError),
     #[error("the database is busy: another process holds it")]
     Busy,
     /// The path is empty if the error comes from SQLite alone; see [`StoreError::about`].
@@ -34,8 +27,6 @@ pub enum StoreError {
     NoDatabase { path: PathBuf },
     #[error("{} is in the data directory, where only Remora names the files", path.display())]
     InDataDir { path: PathBuf },
-    #[error("the disk is full")]
-    DiskFull,
     #[error("the disk is full or cannot be written, so {} can only be read", path.display())]
     ReadOnly { path: PathBuf },
     #[error("the database has schema {found}, this program knows {known}")]
@@ -59,7 +50,7 @@ pub enum StoreError {
 impl StoreError {
     /// Whether it is temporary, and not caused by the record to be stored.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Busy | Self::DiskFull | Self::ReadOnly { .. } | Self::Closed)
+        matches!(self, Self::Busy | Self::Data(DataError::DiskFull) | Self::ReadOnly { .. } | Self::Closed)
     }
 
     /// Whether the content of the database causes it. SQLite does not call all damage so: a value may have another type, or
@@ -80,8 +71,8 @@ impl StoreError {
     pub(crate) fn is_about_disk(&self) -> bool {
         use rusqlite::ErrorCode::{CannotOpen, ReadOnly, SystemIoFailure};
         match self {
-            Self::DiskFull => true,
-            Self::File { source, .. } => source.kind() == io::ErrorKind::ReadOnlyFilesystem,
+            Self::Data(DataError::DiskFull) => true,
+            Self::Data(DataError::File { source, .. }) => source.kind() == io::ErrorKind::ReadOnlyFilesystem,
             Self::Sqlite(error) => {
                 matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly | SystemIoFailure))
             }
@@ -91,13 +82,7 @@ impl StoreError {
 
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| {
-            if source.kind() == io::ErrorKind::StorageFull {
-                Self::DiskFull
-            } else {
-                Self::File { path, source }
-            }
-        }
+        move |source| DataError::file(path)(source).into()
     }
 
     /// Names the damaged file.
@@ -124,7 +109,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(DatabaseCorrupt | NotADatabase) => {
                 Self::Damaged { path: PathBuf::new(), reason: error.to_string() }
             }
-            Some(DiskFull) => Self::DiskFull,
+            Some(DiskFull) => Self::Data(DataError::DiskFull),
             // The schema version was checked before, so the table existed once.
             _ if error.to_string().starts_with("no such table") => {
                 Self::Damaged { path: PathBuf::new(), reason: error.to_string() }

@@ -12,10 +12,10 @@ use remora_core::time::Time;
 use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
-use crate::data_dir::DataDir;
 use crate::import::IMPORTED;
 use crate::rows::{concepts, files};
 use crate::{Store, StoreError};
+use remora_data::DataDir;
 
 /// Condition for the project `?1`, or for all if it is NULL.
 macro_rules! of_project {

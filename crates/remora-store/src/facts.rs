@@ -1,10 +1,10 @@
 //! Facts: one current value for each key, in a project or globally, with the time since when it holds.
 
-use crate::record::new_uuid;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::{Fact, FactKey, FactKind, FactScope, FactSource};
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
+use remora_data::new_uuid;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -107,7 +107,7 @@ impl Store {
         }
         changed_in_place(&transaction)?;
         laid_down::judged(&transaction, RecordId { kind: RecordKind::Fact, number: id.0 }, by)?;
-        retention::audit(&transaction, "feedback", &format!("f{id} wrong"))?;
+        retention::audit(&transaction, "feedback", &format!("f{id} wrong"), at)?;
         let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
         transaction.commit()?;
         Ok(Some(row))
@@ -128,7 +128,7 @@ impl Store {
         }
         documents::write(&transaction, RecordId { kind: RecordKind::Fact, number: id.0 })?;
         changed_in_place(&transaction)?;
-        retention::audit(&transaction, "feedback", &format!("f{id} wrong, taken back"))?;
+        retention::audit(&transaction, "feedback", &format!("f{id} wrong, taken back"), at)?;
         let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
         transaction.commit()?;
         Ok(Some(row))

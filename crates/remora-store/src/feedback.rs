@@ -175,7 +175,7 @@ impl Store {
         laid_down::judged(&transaction, record, by)?;
         changed_in_place(&transaction)?;
         let undone = if undo { ", taken back" } else { "" };
-        retention::audit(&transaction, "feedback", &format!("{observation} {}{undone}", verdict.name()))?;
+        retention::audit(&transaction, "feedback", &format!("{observation} {}{undone}", verdict.name()), at)?;
         let sql = "SELECT pinned_at FROM observations WHERE id = ?1";
         let pinned_at: Option<i64> = transaction.query_row(sql, [observation.0], |row| row.get(0))?;
         transaction.commit()?;

@@ -6,7 +6,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-use crate::data_dir::DataDir;
+use remora_data::DataDir;
 
 /// The inodes of the files. `None` if absent or, for the database, empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,19 +2,19 @@
 //!
 //! The list of notes that are always injected is in `meta`, because a hook has no time to read all notes.
 
-use crate::record::new_uuid;
 use remora_core::context::PinnedNote;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{NoteId, SessionId};
 use remora_core::privacy::VaultNote;
 use remora_core::time::Time;
+use remora_data::new_uuid;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::hex::hex;
 use crate::search::documents;
 use crate::{Store, StoreError, forget};
+use remora_data::hex;
 
 const ALWAYS: &str = "notes_always";
 const STATE: &str = "notes_state";
@@ -93,9 +93,10 @@ impl Store {
     /// Stores some notes with their documents in one transaction. Callers pass few at a time, because hooks wait
     /// meanwhile.
     pub fn put_notes(&mut self, notes: &[NewNote]) -> Result<(), StoreError> {
+        let now = self.dir().now();
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for note in notes {
-            put(&transaction, note)?;
+            put(&transaction, note, now)?;
         }
         transaction.commit()?;
         Ok(())
@@ -103,7 +104,7 @@ impl Store {
 
     /// Removes the text and the documents of some notes. Their ids are kept in case they come back.
     pub fn remove_notes(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
-        let now = Time::now();
+        let now = self.dir().now();
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for note in notes {
             transaction
@@ -186,13 +187,12 @@ impl Store {
     }
 }
 
-fn put(db: &Connection, new: &NewNote) -> Result<(), StoreError> {
+fn put(db: &Connection, new: &NewNote, now: Time) -> Result<(), StoreError> {
     let NewNote { vault, note, stamp, changed_at } = new;
     // A forgotten note is not read again. The file belongs to the user and stays.
     if forget::is_forgotten(db, &forget::of_note(db, vault, note.path())?)? {
         return Ok(());
     }
-    let now = Time::now();
     let tags = serde_json::to_string(note.tags())?;
     // A file that was only touched keeps its documents and their vectors.
     let same = db

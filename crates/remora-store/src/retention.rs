@@ -92,10 +92,10 @@ impl Store {
 }
 
 /// Records a manual change.
-pub(crate) fn audit(db: &Connection, action: &str, detail: &str) -> rusqlite::Result<()> {
+pub(crate) fn audit(db: &Connection, action: &str, detail: &str, at: Time) -> rusqlite::Result<()> {
     db.execute(
         "INSERT INTO audit_log (action, detail, created_at) VALUES (?1, ?2, ?3)",
-        rusqlite::params![action, detail, Time::now().0],
+        rusqlite::params![action, detail, at.0],
     )?;
     Ok(())
 }

@@ -9,10 +9,10 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
 
 use crate::context_files::changed_in_place;
-use crate::hex::hex;
-use crate::record::new_uuid;
 use crate::writing::{self, Origin};
 use crate::{Place, Store, StoreError, forget, project, schema, wrong};
+use remora_data::hex;
+use remora_data::new_uuid;
 
 /// Who saved a text. Only a person's texts are injected as rules into every session. Others are reference data,
 /// because an agent may save what a web page says.

@@ -5,22 +5,22 @@ use std::collections::HashSet;
 use std::fs;
 use std::time::Duration;
 
-use crate::record::new_uuid;
 use remora_core::event::{Body, Event, SessionRef, ToolUse};
 use remora_core::ids::{EventId, SessionId};
 use remora_core::settings::Sync;
 use remora_core::time::Time;
+use remora_data::new_uuid;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::backup::{self, verify};
-use crate::data_dir::DataDir;
 use crate::files::Files;
 use crate::queue::Due;
 use crate::{
     EventRecord, SchemaAge, StoreError, connection, idempotency, private_turns, problems, project, schema,
     spool,
 };
+use remora_data::{DataDir, DataError};
 
 /// Why a database is opened read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,8 +126,8 @@ impl Store {
             // imported.
             store.keep_forgotten()?;
             store.ingest_spool();
-            store.purge(Time::now())?;
-            store.clamp_future_times(Time::now())?;
+            store.purge(dir.now())?;
+            store.clamp_future_times(dir.now())?;
             // Without a reserve, a full disk costs events. `remora doctor` reports that.
             let _ = spool::keep_reserve(dir);
             let _ = private_turns::keep_spare(dir);
@@ -199,7 +199,7 @@ impl Store {
             // Another process is importing it right now.
             Ok(()) if spool::is_waiting(&self.dir) => Err(StoreError::Busy),
             // The event matters more than the order: an unreadable spool must not keep it out.
-            Err(error @ StoreError::File { .. }) => {
+            Err(error @ StoreError::Data(DataError::File { .. })) => {
                 self.report_waiting_spool(&error);
                 Ok(())
             }
@@ -462,7 +462,7 @@ fn begin_session(db: &Connection, record: &EventRecord) -> Result<Session, Store
     let event @ Event { body, origin, .. } = record.captured.event();
     let is_over = matches!(body, Body::SessionEnded { .. });
     let (pid, started) = host_process(record);
-    let place = record.place.clone().unwrap_or_else(|| project::locate(event.cwd.as_ref()));
+    let place = record.place.clone().unwrap_or_else(|| remora_data::locate(event.cwd.as_ref()));
     let project = project::resolve(db, &place, record.at)?;
     db.execute(
         "INSERT INTO sessions (uuid, host, content_session_id, project_id, started_at, last_activity_at, status,

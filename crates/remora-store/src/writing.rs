@@ -15,10 +15,10 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::context_files::changed_in_place;
-use crate::hex::hex;
-use crate::record::new_uuid;
 use crate::search::documents;
 use crate::{Batch, NewFact, StoreError, about_file, facts, feedback, forget, transcripts};
+use remora_data::hex;
+use remora_data::new_uuid;
 
 mod revise;
 

@@ -152,7 +152,12 @@ impl Store {
         laid_down::judged(&transaction, record, by)?;
         changed_in_place(&transaction)?;
         let undone = if undo { ", taken back" } else { "" };
-        retention::audit(&transaction, "feedback", &format!("{record} {}{undone}", Verdict::Wrong.name()))?;
+        retention::audit(
+            &transaction,
+            "feedback",
+            &format!("{record} {}{undone}", Verdict::Wrong.name()),
+            at,
+        )?;
         transaction.commit()?;
         Ok(Some(project))
     }

@@ -33,7 +33,7 @@ impl App {
     }
 
     pub(crate) fn at(data_dir: &Path, json: bool) -> Self {
-        let dir = DataDir::new(data_dir);
+        let dir = env::data_at(data_dir);
         let (settings, settings_problems) = settings(&dir);
         Self { dir, settings, settings_problems, json }
     }

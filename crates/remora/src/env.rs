@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use remora_data::{CLOCK_FILE, Clock, DataDir};
+
 /// The data directory; default `~/.remora`.
 pub(crate) const DATA_DIR: &str = "REMORA_DATA_DIR";
 /// If set to anything but `0` or `false`, hooks do nothing.
@@ -21,6 +23,15 @@ pub(crate) fn data_dir() -> Option<PathBuf> {
         Some(path) if !path.is_empty() => Some(std::path::absolute(&path).unwrap_or_else(|_| path.into())),
         _ => home().map(|home| home.join(".remora")),
     }
+}
+
+/// The data directory at `path`, with the system's clock or one that a file shifts.
+pub(crate) fn data_at(path: impl Into<PathBuf>) -> DataDir {
+    let clock = match std::env::var_os(CLOCK_FILE) {
+        Some(path) if !path.is_empty() => Clock::Shifted(path.into()),
+        _ => Clock::System,
+    };
+    DataDir::new(path).with_clock(clock)
 }
 
 /// The home directory; without `HOME`, the one in the system's user database.

@@ -8,8 +8,8 @@ use remora_app::export::ExportError;
 use remora_app::import::ImportError;
 use remora_app::install::InstallError;
 use remora_app::{AppError, remedy};
-use remora_store::StoreError;
 use remora_store::config_file::ConfigError;
+use remora_store::{DataError, StoreError};
 
 #[derive(Debug)]
 pub(crate) struct CliError {
@@ -266,7 +266,7 @@ impl From<ConfigError> for CliError {
                 path.display()
             )),
             ConfigError::Busy { .. } => Self::internal(message).hint("try again: `remora config list`"),
-            ConfigError::Store(error) => error.into(),
+            ConfigError::Data(error) => AppError::from(error).into(),
         }
     }
 }
@@ -280,5 +280,11 @@ impl From<std::io::Error> for CliError {
 impl From<serde_json::Error> for CliError {
     fn from(error: serde_json::Error) -> Self {
         Self::internal(error.to_string())
+    }
+}
+
+impl From<DataError> for CliError {
+    fn from(error: DataError) -> Self {
+        AppError::from(error).into()
     }
 }

@@ -9,7 +9,7 @@ use remora_core::privacy::{self, Captured};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::private_turns::{self, TurnPrivacy};
-use remora_store::{DataDir, EventRecord, StoreError, pause};
+use remora_store::{DataDir, DataError, EventRecord, StoreError, pause};
 use remora_sys::file::real_path;
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -119,11 +119,11 @@ pub(super) fn bars(
 }
 
 /// Records a prompt that the host generated: its turn is as private as the one before it.
-pub(super) fn note_synthetic(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<(), StoreError> {
+pub(super) fn note_synthetic(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<(), DataError> {
     private_turns::begin(dir, session, origin, TurnPrivacy::Continued)
 }
 
-fn is_private(dir: &DataDir, event: &Event) -> Result<bool, StoreError> {
+fn is_private(dir: &DataDir, event: &Event) -> Result<bool, DataError> {
     let Event { session, origin, .. } = event;
     match event.body {
         Body::PromptWithheld => {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use remora_core::time::Time;
+use remora_data::CLOCK_FILE;
 use remora_store::backup::{Backup, LastCheck, Restored, last_check};
 use remora_store::{DataDir, ReadOnly, SCHEMA_VERSION, StoreError, spool};
 use remora_sys::file::{CAN_ALLOCATE, doubtful_file_system, free_space};
@@ -25,7 +26,7 @@ const NOTICE_PERIOD: Duration = Duration::from_hours(7 * 24);
 
 pub(super) fn before_opening(about: &Examination<'_>) -> Vec<Finding> {
     let findings = [directory(about.dir), permissions(about.dir), file_system(about.dir), space(about.dir)];
-    grouped(Group::Data, findings)
+    grouped(Group::Data, findings.into_iter().chain(clock(about.dir)))
 }
 
 pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
@@ -38,10 +39,16 @@ pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
     grouped(Group::Data, findings)
 }
 
+/// A clock that is not the system's, which only tests need.
+fn clock(dir: &DataDir) -> Option<Finding> {
+    let remark = dir.clock().remark()?;
+    Some(Finding::note("clock", remark).hint(format!("use the system's clock: `unset {CLOCK_FILE}`")))
+}
+
 fn directory(dir: &DataDir) -> Finding {
     let name = "data directory";
     if let Err(error) = dir.create() {
-        return Finding::failed(name, &error);
+        return Finding::failed(name, &error.into());
     }
     let path = dir.path().display();
     let probe = dir.path().join(".probe");

@@ -27,7 +27,7 @@ fn capture(about: &Examination<'_>) -> Finding {
             .hint("correct `capture.exclude_projects`: `remora config edit`");
     }
     match pause::read(about.dir) {
-        Err(error) => Finding::failed(name, &error),
+        Err(error) => Finding::failed(name, &error.into()),
         Ok(paused) if paused.damaged => Finding::wrong(
             name,
             format!("nothing is captured: {} cannot be read", about.dir.pause().display()),

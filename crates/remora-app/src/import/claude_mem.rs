@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use remora_core::portable::Line;
-use remora_store::StoreError;
 use remora_store::claude_mem::{Source, Table};
+use remora_store::{DataError, StoreError};
 
 use super::directories::Directories;
 use super::pipeline::{Decides, Pipeline};
@@ -21,7 +21,9 @@ pub fn import(
     mut progress: impl FnMut(Progress),
 ) -> Result<Imported, ImportError> {
     let source = Source::open(request.dir, path).map_err(|error| match error {
-        StoreError::File { path: at, source } if at == path => ImportError::Unreadable { path: at, source },
+        StoreError::Data(DataError::File { path: at, source }) if at == path => {
+            ImportError::Unreadable { path: at, source }
+        }
         other => other.into(),
     })?;
     let directories = Directories::of(&source, request.home)?;

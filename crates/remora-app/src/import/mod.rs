@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use remora_core::host::Host;
 use remora_observer::past;
-use remora_store::StoreError;
 use remora_store::claude_mem::ClaudeMemRows;
+use remora_store::{DataError, StoreError};
 use remora_sys::file::is_absent;
 use serde::Serialize;
 
@@ -41,6 +41,12 @@ pub enum ImportError {
     Running,
     #[error(transparent)]
     App(#[from] AppError),
+}
+
+impl From<DataError> for ImportError {
+    fn from(error: DataError) -> Self {
+        Self::App(error.into())
+    }
 }
 
 impl From<StoreError> for ImportError {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::backup;
-use remora_store::{DataDir, SavedBy, Scratch, Store};
+use remora_store::{DataDir, DataError, SavedBy, Scratch, Store};
 use remora_sys::lock;
 use serde::Serialize;
 
@@ -110,7 +110,10 @@ struct DryRun {
 impl DryRun {
     fn new(dir: &DataDir) -> Result<Self, AppError> {
         let folder = Scratch::new(dir, "dry-run")?;
-        let copy = Self { dir: DataDir::new(folder.path().join("data")), _folder: folder };
+        let copy = Self {
+            dir: DataDir::new(folder.path().join("data")).with_clock(dir.clock().clone()),
+            _folder: folder,
+        };
         copy.dir.create()?;
         if dir.database().exists() {
             backup::copy_to(dir, &copy.dir.database())?;
@@ -118,7 +121,9 @@ impl DryRun {
         // The pause applies to the copy, too. If the file cannot be read, everything counts as paused.
         if dir.pause().exists() {
             let copied = fs::copy(dir.pause(), copy.dir.pause());
-            copied.map_err(|source| remora_store::StoreError::File { path: dir.pause(), source })?;
+            copied.map_err(|source| {
+                remora_store::StoreError::Data(DataError::File { path: dir.pause(), source })
+            })?;
         }
         Ok(copy)
     }

@@ -285,9 +285,8 @@ fn skipped(text: &str, memory: &Memory) -> Option<String> {
 }
 
 fn query(request: &PromptRequest, settings: &Settings, now: Time) -> SearchQuery {
-    let mut query = SearchQuery::new(ProjectScope::One(request.project), &request.text);
+    let mut query = SearchQuery::new(ProjectScope::One(request.project), &request.text, now);
     query.limit = usize::from(settings.memory.auto_retrieve_max_results) * CANDIDATES_EACH;
-    query.now = now;
     query.is_prompt = true;
     query.follow(&settings.search);
     query

@@ -84,7 +84,7 @@ impl World {
     }
 
     pub(crate) fn query(&self, project: &str, text: &str) -> SearchQuery {
-        SearchQuery::new(ProjectScope::One(self.project(project)), text)
+        SearchQuery::new(ProjectScope::One(self.project(project)), text, Time::now())
     }
 
     /// The injection for the first prompt of a new session, after its start; by words alone, or also by meaning.

@@ -110,7 +110,7 @@ impl Observer {
         };
         // The turn already has its summary.
         let memory = Memory { summary: None, ..builtin::observe(&turn) };
-        let stored = store.remember_late((session, prompt_number), &read, &memory, Time::now())?;
+        let stored = store.remember_late((session, prompt_number), &read, &memory, store.dir().now())?;
         Ok(stored.then_some(Settled {
             events: 0,
             observations: memory.observations.len(),

@@ -121,7 +121,7 @@ impl Observer {
                 Ok(model) => ModelState::Model(Arc::new(model)),
                 Err(reason) => {
                     problems.push(format!("observer.provider: {reason}; the built-in observer works alone"));
-                    let now = Time::now();
+                    let now = dir.now();
                     let trouble = Outage { reason, since: now, next_try: now.after(LOOK_AGAIN) };
                     ModelState::Unusable { provider: settings.observer.provider.as_str(), trouble }
                 }

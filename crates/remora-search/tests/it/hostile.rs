@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use remora_core::ids::ProjectId;
+use remora_core::time::Time;
 use remora_search::{
     Closeness, Embed, EmbedError, Embeddings, Mode, ProjectScope, Purpose, Results, SearchQuery, index_next,
 };
@@ -106,7 +107,7 @@ fn ask(mine: ProjectId, mode: Mode, search: impl Fn(&SearchQuery) -> Result<Resu
         TestRunner::new(Config { cases: 10_000, failure_persistence: None, ..Config::default() });
     runner
         .run(&(pieces, glue), |(pieces, glue)| {
-            let mut query = SearchQuery::new(ProjectScope::One(mine), pieces.join(glue));
+            let mut query = SearchQuery::new(ProjectScope::One(mine), pieces.join(glue), Time::now());
             query.mode = mode;
             let results = search(&query);
             prop_assert!(results.is_ok(), "{:?}", results.err());

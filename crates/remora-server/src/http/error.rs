@@ -6,7 +6,7 @@ use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use remora_app::AppError;
-use remora_store::StoreError;
+use remora_store::{DataError, StoreError};
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -169,7 +169,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy => Self::Unavailable("the database is busy"),
-            StoreError::DiskFull => Self::Unavailable("the disk is full"),
+            StoreError::Data(DataError::DiskFull) => Self::Unavailable("the disk is full"),
             StoreError::ReadOnly { .. } => Self::Unavailable("the disk is full or cannot be written"),
             StoreError::Closed => Self::Unavailable("the daemon is ending"),
             other => Self::Internal(other.to_string()),

@@ -10,7 +10,7 @@ use remora_app::AppError;
 use remora_app::settings::{change as write, find, list as list_settings, parse as parse_text};
 use remora_core::settings::{self, Listed, Setting, Settings};
 use remora_store::config_file::ConfigError;
-use remora_store::{DataDir, SavedBy, StoreError};
+use remora_store::{DataDir, DataError, SavedBy, StoreError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -270,10 +270,8 @@ impl From<ConfigError> for ApiError {
     fn from(error: ConfigError) -> Self {
         match error {
             ConfigError::Busy { .. } => Self::Unavailable("another process is changing config.toml"),
-            ConfigError::Store(StoreError::Busy | StoreError::DiskFull) => {
-                Self::Unavailable("config.toml cannot be written now")
-            }
-            ConfigError::Store(other) => other.into(),
+            ConfigError::Data(DataError::DiskFull) => Self::Unavailable("config.toml cannot be written now"),
+            ConfigError::Data(other) => StoreError::from(other).into(),
             wrong => Self::invalid(wrong.to_string(), "fix config.toml: `remora config path`"),
         }
     }

@@ -23,8 +23,8 @@ use rusqlite::Connection;
 use rusqlite::backup::Backup as Copying;
 use serde::Serialize;
 
-use crate::data_dir::DataDir;
 use crate::{Store, StoreError, connection, store};
+use remora_data::{DataDir, DataError};
 
 /// Pages in a step, 2 MB, and the pause between steps. Hooks can read and write throughout; the pause leaves them the
 /// disk.
@@ -73,7 +73,7 @@ pub fn make_to(dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
 pub fn copy_to(dir: &DataDir, path: &Path) -> Result<Verified, StoreError> {
     if path.exists() {
         let exists = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-        return Err(StoreError::File { path: path.to_owned(), source: exists });
+        return Err(DataError::File { path: path.to_owned(), source: exists }.into());
     }
     make_at(&open_source(dir)?, dir, path)
 }
@@ -134,7 +134,7 @@ fn ensure_room(source: &Connection, path: &Path) -> Result<(), StoreError> {
     let bytes: u64 = source.query_row(sql, [], |row| row.get::<_, i64>(0))?.cast_unsigned();
     let folder = path.parent().unwrap_or(Path::new("."));
     match remora_sys::file::free_space(folder) {
-        Ok(free) if free < bytes + LEFT_FREE => Err(StoreError::DiskFull),
+        Ok(free) if free < bytes + LEFT_FREE => Err(DataError::DiskFull.into()),
         // If the free space is unknown, the copy is tried.
         Ok(_) | Err(_) => Ok(()),
     }

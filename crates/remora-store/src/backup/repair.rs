@@ -10,8 +10,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::restore::{self, Restored};
 use super::{remove_with_logs, verify};
-use crate::data_dir::DataDir;
 use crate::{StoreError, connection, schema};
+use remora_data::DataDir;
 
 /// Whether a table is derived from others.
 fn is_derived(table: &str) -> bool {

@@ -10,8 +10,8 @@ use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use super::{Backup, copy, list, remove_with_logs, sync_folder, verify};
-use crate::data_dir::DataDir;
 use crate::{StoreError, connection};
+use remora_data::DataDir;
 
 /// Higher ids are read from a damaged file. They would leave none for new records.
 const MAX_IDS: i64 = 1 << 40;

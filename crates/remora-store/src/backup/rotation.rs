@@ -9,7 +9,7 @@ use remora_sys::file::is_absent;
 
 use super::{Backup, list};
 use crate::StoreError;
-use crate::data_dir::DataDir;
+use remora_data::DataDir;
 
 const DAYS: usize = 7;
 const WEEKS: usize = 4;

@@ -10,8 +10,8 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use super::repair;
-use crate::data_dir::DataDir;
 use crate::{Store, StoreError, connection, schema};
+use remora_data::DataDir;
 
 /// Limit for reported problems. A damaged file can have thousands; the first few are enough.
 const MAX_PROBLEMS: u32 = 10;

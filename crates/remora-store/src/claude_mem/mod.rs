@@ -16,8 +16,8 @@ use remora_sys::file::is_absent;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use crate::data_dir::DataDir;
 use crate::{Scratch, StoreError, connection};
+use remora_data::DataDir;
 
 /// How often a copy is attempted if the database changes meanwhile.
 const MAX_COPIES: u32 = 5;

@@ -139,7 +139,7 @@ impl Store {
             settle(&transaction, new.project, &new.fact.key, new.at)?;
         }
         changed_in_place(&transaction)?;
-        retention::audit(&transaction, "facts set", &format!("f{id}"))?;
+        retention::audit(&transaction, "facts set", &format!("f{id}"), new.at)?;
         let row = row(&transaction, id.0)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))?;
         transaction.commit()?;
         let before = before.filter(|before| before.id != row.id).map(Box::new);
@@ -165,7 +165,7 @@ impl Store {
         )?;
         settle(&transaction, project, key, at)?;
         changed_in_place(&transaction)?;
-        retention::audit(&transaction, "facts confirm", &format!("f{}", known.id))?;
+        retention::audit(&transaction, "facts confirm", &format!("f{}", known.id), at)?;
         let row = row(&transaction, known.id)?;
         transaction.commit()?;
         Ok(row)
@@ -189,7 +189,7 @@ impl Store {
         settle(&transaction, project, key, at)?;
         laid_down::judged(&transaction, RecordId { kind: RecordKind::Fact, number: known.id }, by)?;
         changed_in_place(&transaction)?;
-        retention::audit(&transaction, "facts rm", &format!("f{}", known.id))?;
+        retention::audit(&transaction, "facts rm", &format!("f{}", known.id), at)?;
         let row = row(&transaction, known.id)?;
         transaction.commit()?;
         Ok(row)
@@ -218,7 +218,7 @@ impl Store {
             .execute("UPDATE facts SET valid_to = NULL, updated_at = ?2 WHERE id = ?1", [id.0, at.0])?;
         documents::write(&transaction, RecordId { kind: RecordKind::Fact, number: id.0 })?;
         changed_in_place(&transaction)?;
-        retention::audit(&transaction, "facts undo", &format!("f{id}"))?;
+        retention::audit(&transaction, "facts undo", &format!("f{id}"), at)?;
         let row = row(&transaction, id.0)?;
         transaction.commit()?;
         Ok(row)
@@ -263,7 +263,7 @@ pub(super) fn contend(db: &Connection, new: &NewFact) -> Result<(), StoreError> 
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?10, ?10)",
     )?
     .execute(params![
-        crate::record::new_uuid().as_bytes(),
+        remora_data::new_uuid().as_bytes(),
         fact.kind.name(),
         project.map(|project| project.0),
         &*fact.key,

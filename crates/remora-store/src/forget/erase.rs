@@ -16,8 +16,9 @@ use super::bytes;
 use super::find::{self, Criteria, Rows};
 use super::tombstones::{self, Hash};
 use crate::backup::verify;
-use crate::data_dir::DataDir;
-use crate::{Store, StoreError, connection, log, schema, scratch};
+use crate::{Store, StoreError, connection, schema};
+use remora_data::{DataDir, DataError};
+use remora_data::{log, scratch};
 
 /// The files that were changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -128,7 +129,7 @@ impl Store {
         let bytes: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
         // Needs room for a copy and for its log.
         if free_space(self.dir().path()).is_ok_and(|free| free < 2 * bytes.unsigned_abs()) {
-            return Err(StoreError::DiskFull);
+            return Err(DataError::DiskFull.into());
         }
         self.writable()?.execute_batch("VACUUM")?;
         let busy: bool = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
-use remora_core::time::Time;
 use remora_sys::file::{is_absent, with_suffix};
 use rusqlite::TransactionBehavior;
 
 use super::erase::{copies, remove_copy, remove_loose_logs};
-use crate::{Store, StoreError, private_turns, retention, scratch};
+use crate::{Store, StoreError, retention};
+use remora_data::{private_turns, scratch};
 
 /// Tables to empty. Those that refer to others come first.
 const TABLES: [&str; 21] = [
@@ -58,7 +58,7 @@ impl Store {
              INSERT INTO documents_text (documents_text) VALUES ('rebuild');
              INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
         )?;
-        retention::audit(&transaction, "erase everything", "")?;
+        retention::audit(&transaction, "erase everything", "", dir.now())?;
         transaction.commit()?;
         let mut removed = Vec::new();
         for copy in copies(&dir)? {
@@ -92,7 +92,7 @@ impl Store {
     fn running(&self) -> Result<Vec<SessionRef>, StoreError> {
         let sql =
             "SELECT host, content_session_id FROM sessions WHERE status = 'active' AND last_activity_at > ?1";
-        let since = Time::now().before(private_turns::STALE_AFTER);
+        let since = self.dir().now().before(private_turns::STALE_AFTER);
         let rows = self.rows(sql, &[&since.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let named = |(host, id): (String, String)| Some(SessionRef { host: Host::named(&host)?, id });
         Ok(rows.into_iter().filter_map(named).collect())

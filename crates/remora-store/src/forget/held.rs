@@ -5,8 +5,8 @@ use rusqlite::{Connection, Row, ToSql, params_from_iter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::hex::hex;
 use crate::{SavedBy, StoreError};
+use remora_data::hex;
 
 /// Removed rows, in the order they were taken.
 #[derive(Debug, Default, Serialize, Deserialize)]

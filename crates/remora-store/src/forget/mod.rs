@@ -222,7 +222,7 @@ impl Store {
             doomed.retrievals()
         );
         changed_in_place(&transaction)?;
-        retention::audit(&transaction, "forget", &detail)?;
+        retention::audit(&transaction, "forget", &detail, now)?;
         transaction.commit()?;
         tombstones::write_file(&self.db, self.dir())?;
         drop(lock);
@@ -271,7 +271,7 @@ impl Store {
         transaction
             .execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01')", [])?;
         changed_in_place(&transaction)?;
-        retention::audit(&transaction, "forget undo", &format!("{id}: {} records", records.len()))?;
+        retention::audit(&transaction, "forget undo", &format!("{id}: {} records", records.len()), now)?;
         transaction.commit()?;
         drop(lock);
         // Documents are made as for any record without them.

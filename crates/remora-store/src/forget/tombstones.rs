@@ -14,10 +14,10 @@ use siphasher::sip128::{Hasher128 as _, SipHasher24};
 use uuid::Uuid;
 
 use super::{ForgetPlan, delete_marked, find, mark, take_out};
-use crate::data_dir::DataDir;
-use crate::hex::hex;
 use crate::search::documents;
 use crate::{Store, StoreError, retention};
+use remora_data::DataDir;
+use remora_data::hex;
 
 pub(crate) type Hash = [u8; 16];
 type Key = [u8; 16];
@@ -152,7 +152,7 @@ impl Store {
     }
 
     fn forget_again(&mut self, missing: &BTreeSet<Hash>) -> Result<(), StoreError> {
-        let now = Time::now();
+        let now = self.dir().now();
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         put(&transaction, missing, None)?;
         let doomed = find::by_tombstones(&transaction, missing)?;
@@ -165,7 +165,7 @@ impl Store {
                 [now.0],
             )?;
             let detail = format!("{} records, after a restore", doomed.records.len());
-            retention::audit(&transaction, "forget again", &detail)?;
+            retention::audit(&transaction, "forget again", &detail, now)?;
         }
         transaction.commit()?;
         Ok(())

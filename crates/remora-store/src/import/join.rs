@@ -35,7 +35,7 @@ impl Store {
                 project::add_alias(&transaction, from, place, at)?;
             }
         }
-        retention::audit(&transaction, "project join", &place.root)?;
+        retention::audit(&transaction, "project join", &place.root, at)?;
         transaction.commit()?;
         self.project_at(place)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
     }

@@ -6,9 +6,10 @@ use remora_core::time::Time;
 use rusqlite::TransactionBehavior;
 use serde::Serialize;
 
-use super::{Joined, Place};
+use super::Joined;
 use crate::rows::list;
 use crate::{Store, StoreError, project, retention};
+use remora_data::Place;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProjectRow {
@@ -62,7 +63,7 @@ impl Store {
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let split = project::split(&transaction, place, now)?;
         if split.is_some() {
-            retention::audit(&transaction, "project split", &place.root)?;
+            retention::audit(&transaction, "project split", &place.root, now)?;
         }
         transaction.commit()?;
         if split.is_none() { Ok(None) } else { self.project_at(place) }

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use crate::record::new_uuid;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
+use remora_data::new_uuid;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::locate::{Identity, Place, can_be_project};
+use remora_data::{Identity, Place, can_be_project};
 
 /// Finds or creates the project of `place`. Projects are never re-keyed.
 pub(crate) fn resolve(db: &Connection, place: &Place, now: Time) -> rusqlite::Result<ProjectId> {

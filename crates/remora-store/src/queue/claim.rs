@@ -249,7 +249,7 @@ impl Store {
         );
         let to_ask = format!("{} SELECT min(({retry} = 1)) FROM turn", oldest_turns!(1));
         let held = if self.due.held.is_empty() { "[]" } else { &self.due.held };
-        let look_again = Time::now().after(LOOK_AGAIN).0;
+        let look_again = self.dir().now().after(LOOK_AGAIN).0;
         let observe: Option<i64> = self
             .db
             .prepare_cached(&to_observe)?

@@ -42,6 +42,7 @@ impl Store {
         which: Which<'_>,
         change: impl Fn(&Connection, &str, i64) -> Result<usize, StoreError>,
     ) -> Result<usize, StoreError> {
+        let now = self.dir().now();
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changed = 0;
         match which {
@@ -53,7 +54,7 @@ impl Store {
             }
         }
         if changed > 0 {
-            retention::audit(&transaction, action, &format!("{changed} events"))?;
+            retention::audit(&transaction, action, &format!("{changed} events"), now)?;
         }
         transaction.commit()?;
         Ok(changed)

@@ -14,9 +14,9 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::kept::{keep, may_go_on};
 use super::recovery::acquit;
 use super::{Batch, Failure, MAX_ATTEMPTS};
-use crate::record::new_uuid;
 use crate::rows::SUBJECT;
 use crate::{Call, Store, StoreError, transcripts, usage, writing};
+use remora_data::new_uuid;
 
 impl Store {
     /// Stores the memory of a batch, made at `at` by `call`, and removes its payloads, in one transaction. Memory

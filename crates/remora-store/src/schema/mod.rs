@@ -12,9 +12,9 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use uuid::Uuid;
 
 use crate::connection;
-use crate::data_dir::DataDir;
 use crate::writing::content_hash;
 use crate::{SchemaAge, StoreError};
+use remora_data::DataDir;
 
 mod fact_keys;
 

@@ -126,6 +126,7 @@ impl Store {
     /// Stores vectors made by `model`, if it is still the current one. A document that was removed or changed since
     /// it was read gets none.
     pub fn put_vectors(&mut self, model: &str, made: &[Embedded]) -> Result<(), StoreError> {
+        let now = self.dir().now();
         let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if !transaction.prepare_cached(IS_WANTED)?.exists([model.as_bytes()])? {
             return Ok(());
@@ -148,7 +149,7 @@ impl Store {
             .prepare_cached(
                 "INSERT OR REPLACE INTO meta (key, value) VALUES ('vectors_at', CAST(?1 AS BLOB))",
             )?
-            .execute([Time::now().0.to_string()])?;
+            .execute([now.0.to_string()])?;
         transaction.commit()?;
         Ok(())
     }

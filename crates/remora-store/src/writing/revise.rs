@@ -64,7 +64,7 @@ pub(super) fn observations(
         // If another record has the same content, this one will be superseded.
         row.revised = twin.is_none();
         if row.revised {
-            update(db, origin, row.number, observation)?;
+            update(db, origin, row.number, observation, at)?;
         }
         let uuid = twin.unwrap_or(row.uuid);
         successor.get_or_insert(uuid);
@@ -72,7 +72,7 @@ pub(super) fn observations(
     if let Some(successor) = successor {
         for row in standing.iter().filter(|row| !row.revised && !row.valued) {
             db.prepare_cached("UPDATE observations SET superseded_by = ?2, updated_at = ?3 WHERE id = ?1")?
-                .execute(params![row.number, successor, Time::now().0])?;
+                .execute(params![row.number, successor, at.0])?;
         }
         changed_in_place(db)?;
     }
@@ -107,7 +107,7 @@ pub(super) fn summary(
             serde_json::to_string(&new.files_edited)?,
             origin.provider,
             origin.model,
-            Time::now().0,
+            at.0,
         ])?;
     if revised > 0 {
         changed_in_place(db)?;
@@ -177,6 +177,7 @@ fn update(
     origin: &Origin<'_>,
     number: i64,
     observation: &Observation,
+    at: Time,
 ) -> Result<(), StoreError> {
     db.prepare_cached(
         "UPDATE observations SET type = ?2, title = ?3, subtitle = ?4, narrative = ?5, facts = ?6, discovery_tokens = ?7,
@@ -196,7 +197,7 @@ fn update(
         origin.sources,
         origin.provider,
         origin.model,
-        Time::now().0,
+        at.0,
     ])?;
     for parts in ["observation_files", "observation_concepts"] {
         db.prepare_cached(&format!("DELETE FROM {parts} WHERE observation_id = ?1"))?.execute([number])?;

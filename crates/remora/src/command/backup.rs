@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use remora_app::backup;
 use remora_core::time::Time;
 use remora_store::backup::Backup as Copy;
-use remora_store::{StoreError, backup as copies};
+use remora_store::{DataError, StoreError, backup as copies};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -70,7 +70,7 @@ pub(super) fn warn(made: &backup::Made) {
 
 fn make_to(app: &App, path: &Path) -> Result<()> {
     let made = copies::make_to(&app.dir, path).map_err(|error| match error {
-        StoreError::File { path, source } => {
+        StoreError::Data(DataError::File { path, source }) => {
             CliError::usage(format!("cannot write a backup to {}: {source}", path.display()))
                 .hint("name a new file in a directory you can write to: `remora backup --to FILE`")
         }

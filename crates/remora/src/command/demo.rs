@@ -22,6 +22,7 @@ use serde_json::value::RawValue;
 
 use crate::app::App;
 use crate::command::hook;
+use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, CYAN, DIM, GREEN, YELLOW, brief, count, paint, prose, say};
 
@@ -71,7 +72,7 @@ struct Tally {
 
 pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     let temporary = Temporary::new(demo.keep.clone())?;
-    let dir = DataDir::new(temporary.path());
+    let dir = env::data_at(temporary.path());
     let mut store = Store::open(&dir)?;
     let mut tally = Tally::default();
     for (number, lines) in sessions()?.iter().enumerate() {

@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments) {
     memory::keep_until_the_end();
     end_if_mapped_file_shrinks();
     log::set_origin("hook");
-    let dir = arguments.data_dir.clone().or_else(env::data_dir).map(DataDir::new);
+    let dir = arguments.data_dir.clone().or_else(env::data_dir).map(env::data_at);
     bugs::log_panics(dir.clone(), |_| ());
     let outcome = panic::catch_unwind(|| match &dir {
         Some(dir) => capture(dir, arguments),

@@ -16,7 +16,7 @@ use remora_sys::lock;
 use uuid::Uuid;
 
 use crate::data_dir::DataDir;
-use crate::{EventRecord, StoreError};
+use crate::{DataError, EventRecord};
 
 /// Size limit in bytes, for the case that no process imports the records.
 const MAX_SPOOL_BYTES: u64 = 256 << 20;
@@ -27,7 +27,7 @@ const BLOCK: u64 = 512;
 
 /// Appends one record. When this returns, the record survives the death of every process, and with `Sync::Full` also
 /// a power cut.
-pub fn append(dir: &DataDir, record: &EventRecord, sync: Sync) -> Result<(), StoreError> {
+pub fn append(dir: &DataDir, record: &EventRecord, sync: Sync) -> Result<(), DataError> {
     dir.create()?;
     let path = dir.spool();
     let json = serde_json::to_string(record)?;
@@ -36,7 +36,7 @@ pub fn append(dir: &DataDir, record: &EventRecord, sync: Sync) -> Result<(), Sto
         Err(error) if is_full(&error) => append_to_reserve(dir, line.as_bytes(), sync).map_err(|_| error),
         other => other,
     };
-    appended.map_err(StoreError::file(path))
+    appended.map_err(DataError::file(path))
 }
 
 fn is_full(error: &io::Error) -> bool {
@@ -56,7 +56,7 @@ fn append_to_reserve(dir: &DataDir, line: &[u8], sync: Sync) -> io::Result<()> {
 }
 
 /// Creates the reserve if there is none and the disk has enough space. For processes that have the time.
-pub(crate) fn keep_reserve(dir: &DataDir) -> io::Result<()> {
+pub fn keep_reserve(dir: &DataDir) -> io::Result<()> {
     let path = dir.spool_reserve();
     match fs::symlink_metadata(&path) {
         // A smaller reserve lost its blocks, by a copy of the directory or by the file system, and is made again.
@@ -130,7 +130,7 @@ pub struct SpoolContents {
 }
 
 /// Whether records wait to be imported. Checks the spool first: it becomes the other file, never the reverse.
-pub(crate) fn is_waiting(dir: &DataDir) -> bool {
+pub fn is_waiting(dir: &DataDir) -> bool {
     let spool = dir.spool();
     spool.exists() || aside_of(&spool).exists() || is_reserve_used(dir)
 }
@@ -141,16 +141,16 @@ fn is_reserve_used(dir: &DataDir) -> bool {
 
 /// A spool file that was moved aside, so that no process appends to it any more.
 #[derive(Debug)]
-pub(crate) struct TakenAside {
+pub struct TakenAside {
     path: PathBuf,
     /// Held so that two processes do not import the same file.
     _lock: File,
-    pub(crate) contents: SpoolContents,
+    pub contents: SpoolContents,
 }
 
 /// Moves the spool aside and reads it. A file that an earlier process did not finish comes first. `None` if there is
 /// nothing to import or another process is importing.
-pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
+pub fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
     let spool = dir.spool();
     let aside = aside_of(&spool);
     if !is_waiting(dir) {
@@ -183,7 +183,7 @@ pub(crate) fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
 
 impl TakenAside {
     /// Deletes the file, after its records are in the database.
-    pub(crate) fn remove(self) -> io::Result<()> {
+    pub fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }
 }

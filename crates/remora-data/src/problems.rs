@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use remora_core::time::Time;
 use remora_sys::file::{read_small, replace};
 
-use crate::StoreError;
+use crate::DataError;
 use crate::data_dir::DataDir;
 use crate::log::{self, Entry, Level, Reader};
 
@@ -61,9 +61,9 @@ pub fn lost(dir: &DataDir) -> usize {
 }
 
 /// Acknowledges the lost events so far.
-pub fn acknowledge(dir: &DataDir, now: Time) -> Result<(), StoreError> {
+pub fn acknowledge(dir: &DataDir, now: Time) -> Result<(), DataError> {
     let path = dir.acknowledged();
-    replace(&path, format!("{}\n", now.iso_millis()).as_bytes()).map_err(StoreError::file(path))
+    replace(&path, format!("{}\n", now.iso_millis()).as_bytes()).map_err(DataError::file(path))
 }
 
 /// The last warnings and errors about this data directory, oldest first.

@@ -6,7 +6,7 @@ use remora_sys::process::Identity;
 use serde::{Deserialize, Serialize};
 use uuid::{NoContext, Timestamp, Uuid};
 
-use crate::project::{Place, locate};
+use crate::locate::{Place, locate};
 
 /// An event to be stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl HostProcess {
     }
 
     /// Whether it has ended. `false` if unknown.
-    pub(crate) fn is_gone(self) -> bool {
+    pub fn is_gone(self) -> bool {
         !Identity { pid: self.pid, started_at: Some(self.started_at) }.is_alive()
     }
 }
@@ -61,7 +61,7 @@ impl EventRecord {
 }
 
 /// A new id for a row. Works even if the clock is before 1970, because capture must not stop.
-pub(crate) fn new_uuid() -> Uuid {
+pub fn new_uuid() -> Uuid {
     if SystemTime::now() >= SystemTime::UNIX_EPOCH {
         Uuid::now_v7()
     } else {

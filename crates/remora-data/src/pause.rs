@@ -10,9 +10,9 @@ use remora_core::time::Time;
 use remora_sys::file::{is_absent, read_small, replace};
 use serde::{Deserialize, Serialize};
 
-use crate::StoreError;
+use crate::DataError;
 use crate::data_dir::DataDir;
-use crate::project::Place;
+use crate::locate::Place;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pause {
@@ -36,8 +36,8 @@ pub struct PausedProject {
 }
 
 impl Pause {
-    fn damaged() -> Self {
-        Self { everywhere_since: Some(Time::now()), projects: Vec::new(), damaged: true }
+    fn damaged(now: Time) -> Self {
+        Self { everywhere_since: Some(now), projects: Vec::new(), damaged: true }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -65,24 +65,24 @@ impl PausedProject {
 }
 
 /// Reads the current pauses.
-pub fn read(dir: &DataDir) -> Result<Pause, StoreError> {
+pub fn read(dir: &DataDir) -> Result<Pause, DataError> {
     let unreadable = [ErrorKind::InvalidData, ErrorKind::InvalidInput, ErrorKind::FileTooLarge];
     match read_small(&dir.pause()) {
-        Ok(text) => Ok(serde_json::from_str(&text).unwrap_or_else(|_| Pause::damaged())),
+        Ok(text) => Ok(serde_json::from_str(&text).unwrap_or_else(|_| Pause::damaged(dir.now()))),
         Err(error) if is_absent(&error) => Ok(Pause::default()),
-        Err(error) if unreadable.contains(&error.kind()) => Ok(Pause::damaged()),
-        Err(error) => Err(StoreError::file(dir.pause())(error)),
+        Err(error) if unreadable.contains(&error.kind()) => Ok(Pause::damaged(dir.now())),
+        Err(error) => Err(DataError::file(dir.pause())(error)),
     }
 }
 
 /// Replaces the pauses atomically.
-pub fn write(dir: &DataDir, pause: &Pause) -> Result<(), StoreError> {
+pub fn write(dir: &DataDir, pause: &Pause) -> Result<(), DataError> {
     let path = dir.pause();
     if pause.is_empty() {
         return match fs::remove_file(&path) {
-            Err(error) if !is_absent(&error) => Err(StoreError::file(path)(error)),
+            Err(error) if !is_absent(&error) => Err(DataError::file(path)(error)),
             _ => Ok(()),
         };
     }
-    replace(&path, &serde_json::to_vec_pretty(pause)?).map_err(StoreError::file(path))
+    replace(&path, &serde_json::to_vec_pretty(pause)?).map_err(DataError::file(path))
 }

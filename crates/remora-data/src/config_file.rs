@@ -14,7 +14,7 @@ use remora_sys::file::{is_absent, read_small, replace};
 use remora_sys::lock;
 use toml_edit::{Document, DocumentMut, Item, TableLike};
 
-use crate::StoreError;
+use crate::DataError;
 use crate::data_dir::DataDir;
 
 /// How long to wait for the lock. A change takes some milliseconds.
@@ -31,7 +31,7 @@ pub enum ConfigError {
     #[error("another process is changing {}", path.display())]
     Busy { path: PathBuf },
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Data(#[from] DataError),
 }
 
 /// Writes a value, which must come from [`Setting::parse`].
@@ -67,7 +67,7 @@ fn edit(
     let text = match read_small(&path) {
         Ok(text) => text,
         Err(error) if is_absent(&error) => String::new(),
-        Err(error) => return Err(StoreError::file(&path)(error).into()),
+        Err(error) => return Err(DataError::file(&path)(error).into()),
     };
     let changed = change(&text).map_err(|wrong| match wrong {
         Wrong::Syntax { line, reason } => ConfigError::Syntax { path: path.clone(), line, reason },
@@ -75,7 +75,7 @@ fn edit(
     })?;
     match changed {
         Some(changed) if changed != text => {
-            Ok(replace(&path, changed.as_bytes()).map_err(StoreError::file(&path))?)
+            Ok(replace(&path, changed.as_bytes()).map_err(DataError::file(&path))?)
         }
         _ => Ok(()),
     }
@@ -85,7 +85,7 @@ fn take_lock(dir: &DataDir, path: &Path) -> Result<File, ConfigError> {
     let place = dir.config_lock();
     lock::take(&place, LOCK_TIMEOUT).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => ConfigError::Busy { path: path.to_owned() },
-        _ => StoreError::file(&place)(error).into(),
+        _ => DataError::file(&place)(error).into(),
     })
 }
 

@@ -6,23 +6,40 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use remora_core::time::Time;
 use remora_sys::file::{create_private_dir, is_absent, network_file_system};
 use remora_sys::lock;
 
-use crate::StoreError;
+use crate::{Clock, DataError};
 
 /// Longest wait for another process. A backup or a migration of a large database takes a minute or two, so a process that
 /// holds a lock for longer hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_mins(5);
 
+/// A data directory, and the clock of the process that uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataDir {
     path: PathBuf,
+    clock: Clock,
 }
 
 impl DataDir {
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { path: path.into(), clock: Clock::System }
+    }
+
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The time for whatever is written into this directory.
+    pub fn now(&self) -> Time {
+        self.clock.now()
     }
 
     pub fn path(&self) -> &Path {
@@ -38,12 +55,12 @@ impl DataDir {
     }
 
     /// Held while a backup is written, or while none may be.
-    pub(crate) fn lock_backups(&self) -> Result<File, StoreError> {
+    pub fn lock_backups(&self) -> Result<File, DataError> {
         locked(self.path.join("backup.lock"))
     }
 
     /// The result of the daemon's last check of the database.
-    pub(crate) fn last_check(&self) -> PathBuf {
+    pub fn last_check(&self) -> PathBuf {
         self.path.join("check.json")
     }
 
@@ -52,7 +69,7 @@ impl DataDir {
     }
 
     /// Held while `config.toml` is read, changed and replaced.
-    pub(crate) fn config_lock(&self) -> PathBuf {
+    pub fn config_lock(&self) -> PathBuf {
         self.path.join("config.lock")
     }
 
@@ -80,22 +97,22 @@ impl DataDir {
         self.path.join("obsidian-certificate")
     }
 
-    pub(crate) fn spool(&self) -> PathBuf {
+    pub fn spool(&self) -> PathBuf {
         self.path.join("spool.jsonl")
     }
 
     /// When the user last acknowledged lost events.
-    pub(crate) fn acknowledged(&self) -> PathBuf {
+    pub fn acknowledged(&self) -> PathBuf {
         self.path.join("acknowledged")
     }
 
     /// Reserved disk space that the spool uses if the disk is full.
-    pub(crate) fn spool_reserve(&self) -> PathBuf {
+    pub fn spool_reserve(&self) -> PathBuf {
         self.path.join("spool.reserve")
     }
 
     /// Held by the process that imports the spool.
-    pub(crate) fn spool_lock(&self) -> PathBuf {
+    pub fn spool_lock(&self) -> PathBuf {
         self.path.join("spool.lock")
     }
 
@@ -126,47 +143,47 @@ impl DataDir {
         self.path.join("import.lock")
     }
 
-    pub(crate) fn scratch(&self) -> PathBuf {
+    pub fn scratch(&self) -> PathBuf {
         self.path.join("scratch")
     }
 
-    pub(crate) fn scratch_lock(&self) -> PathBuf {
+    pub fn scratch_lock(&self) -> PathBuf {
         self.path.join("scratch.lock")
     }
 
-    pub(crate) fn private_turns(&self) -> PathBuf {
+    pub fn private_turns(&self) -> PathBuf {
         self.path.join("private-turns")
     }
 
     /// Keyed hashes of what was forgotten.
-    pub(crate) fn forgotten(&self) -> PathBuf {
+    pub fn forgotten(&self) -> PathBuf {
         self.path.join("forgotten")
     }
 
     /// Held while context files are changed.
-    pub(crate) fn lock_context_files(&self) -> Result<File, StoreError> {
+    pub fn lock_context_files(&self) -> Result<File, DataError> {
         locked(self.path.join("context-files.lock"))
     }
 
     /// Held while the database file is created, migrated or replaced, and while tombstones change. Hooks wait for it
     /// before they create a missing database.
-    pub(crate) fn lock_schema(&self) -> Result<File, StoreError> {
+    pub fn lock_schema(&self) -> Result<File, DataError> {
         locked(self.path.join("schema.lock"))
     }
 
     /// Creates the directory if it is missing, for the user alone.
-    pub fn create(&self) -> Result<(), StoreError> {
+    pub fn create(&self) -> Result<(), DataError> {
         create_private_dir(&self.path)
-            .map_err(|error| StoreError::DataDir { path: self.path.clone(), reason: error.to_string() })?;
-        let metadata = fs::metadata(&self.path).map_err(StoreError::file(&self.path))?;
+            .map_err(|error| DataError::Unusable { path: self.path.clone(), reason: error.to_string() })?;
+        let metadata = fs::metadata(&self.path).map_err(DataError::file(&self.path))?;
         if metadata.uid() != rustix::process::geteuid().as_raw() {
-            return Err(StoreError::ForeignDirectory { path: self.path.clone() });
+            return Err(DataError::ForeignDirectory { path: self.path.clone() });
         }
         if metadata.mode() & 0o002 != 0 {
-            return Err(StoreError::OpenDirectory { path: self.path.clone() });
+            return Err(DataError::OpenDirectory { path: self.path.clone() });
         }
         match network_file_system(&self.path) {
-            Some(kind) => Err(StoreError::NetworkFileSystem { path: self.path.clone(), kind }),
+            Some(kind) => Err(DataError::NetworkFileSystem { path: self.path.clone(), kind }),
             None => Ok(()),
         }
     }
@@ -191,8 +208,8 @@ impl DataDir {
     }
 }
 
-fn locked(path: PathBuf) -> Result<File, StoreError> {
-    lock::take(&path, LOCK_TIMEOUT).map_err(StoreError::file(path))
+fn locked(path: PathBuf) -> Result<File, DataError> {
+    lock::take(&path, LOCK_TIMEOUT).map_err(DataError::file(path))
 }
 
 fn tighten(path: &Path, most: u32) -> io::Result<()> {

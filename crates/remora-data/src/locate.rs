@@ -76,7 +76,7 @@ pub fn worktree(path: &Path) -> Option<PathBuf> {
 
 /// Whether directories below this one may share its memory. The home directory, directories above it, and those that
 /// others can write to are excluded: they contain too many unrelated things.
-pub(crate) fn can_be_project(directory: &Path) -> bool {
+pub fn can_be_project(directory: &Path) -> bool {
     let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
     let is_above_home = home.is_some_and(|home| home.starts_with(directory));
     let user = rustix::process::geteuid().as_raw();

@@ -25,7 +25,7 @@ use remora_core::time::Time;
 use remora_sys::file::{is_absent, open_regular, open_to_append};
 use serde::Serialize;
 
-use crate::data_dir::DataDir;
+use crate::{Clock, DataDir};
 
 /// Size limit in bytes for both files together, unless the settings change it.
 static LIMIT: AtomicU64 = AtomicU64::new(5 << 20);
@@ -92,7 +92,7 @@ pub(crate) fn origin() -> &'static str {
 
 /// Writes one line, to the first place that can be written.
 pub(crate) fn write(dir: Option<&DataDir>, level: Level, from: &str, text: &str) {
-    let time = Time::now().iso_millis();
+    let time = dir.map_or_else(|| Clock::System.now(), DataDir::now).iso_millis();
     // An error message may quote a key that was pasted into the wrong setting.
     let text = clean_text(text);
     let line = format!("{time} {} {from}: {}", level.as_str(), one_line(&text, MAX_LINE_LEN));

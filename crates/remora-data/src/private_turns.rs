@@ -19,12 +19,12 @@ use remora_core::event::{Origin, SessionRef};
 use remora_sys::file::{create_private_dir, is_absent, open_to_append, read_small};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
-use crate::StoreError;
+use crate::DataError;
 use crate::data_dir::DataDir;
 use crate::hex::hex;
 
 /// A file that was not written to for this long belongs to a session that is over.
-pub(crate) const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
+pub const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
 
 const ERASED: &str = "erased";
 
@@ -43,7 +43,7 @@ pub fn begin(
     session: &SessionRef,
     origin: &Origin,
     turn: TurnPrivacy,
-) -> Result<(), StoreError> {
+) -> Result<(), DataError> {
     let path = ledger(dir, session);
     let known = read(&path)?;
     let is_private = match turn {
@@ -67,11 +67,11 @@ pub fn begin(
         Err(_) if is_private && !path.exists() => fs::rename(spare(dir), &path),
         other => other,
     };
-    written.map_err(StoreError::file(&path))
+    written.map_err(DataError::file(&path))
 }
 
 /// Records that everything was erased during these sessions: nothing of them is captured before their next prompt.
-pub(crate) fn erase(dir: &DataDir, running: &[SessionRef]) -> io::Result<()> {
+pub fn erase(dir: &DataDir, running: &[SessionRef]) -> io::Result<()> {
     create_private_dir(&dir.private_turns())?;
     let mut ledgers: Vec<PathBuf> = running.iter().map(|session| ledger(dir, session)).collect();
     for entry in fs::read_dir(dir.private_turns())? {
@@ -86,12 +86,12 @@ pub(crate) fn erase(dir: &DataDir, running: &[SessionRef]) -> io::Result<()> {
 }
 
 /// Whether everything was erased during the session, and no prompt came since.
-pub fn is_erased(dir: &DataDir, session: &SessionRef) -> Result<bool, StoreError> {
+pub fn is_erased(dir: &DataDir, session: &SessionRef) -> Result<bool, DataError> {
     Ok(read(&ledger(dir, session))?.last().is_some_and(|line| line.is_erased))
 }
 
 /// Creates the spare file that is used if a full disk allows no new one. For processes that have the time.
-pub(crate) fn keep_spare(dir: &DataDir) -> io::Result<()> {
+pub fn keep_spare(dir: &DataDir) -> io::Result<()> {
     create_private_dir(&dir.private_turns())?;
     open_to_append(&spare(dir)).map(drop)
 }
@@ -101,7 +101,7 @@ fn spare(dir: &DataDir) -> PathBuf {
 }
 
 /// Whether an event belongs to a private turn.
-pub fn contains(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<bool, StoreError> {
+pub fn contains(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<bool, DataError> {
     let lines = read(&ledger(dir, session))?;
     let id = id(origin);
     let own = lines.iter().rev().find(|line| !id.is_empty() && line.id == id);
@@ -111,7 +111,7 @@ pub fn contains(dir: &DataDir, session: &SessionRef, origin: &Origin) -> Result<
 }
 
 /// Whether the session had any private turn.
-pub fn had_any(dir: &DataDir, session: &SessionRef) -> Result<bool, StoreError> {
+pub fn had_any(dir: &DataDir, session: &SessionRef) -> Result<bool, DataError> {
     Ok(read(&ledger(dir, session))?.iter().any(|line| line.is_private))
 }
 
@@ -138,11 +138,11 @@ struct Line {
     id: String,
 }
 
-fn read(path: &Path) -> Result<Vec<Line>, StoreError> {
+fn read(path: &Path) -> Result<Vec<Line>, DataError> {
     let text = match read_small(path) {
         Ok(text) => text,
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
-        Err(error) => return Err(StoreError::file(path)(error)),
+        Err(error) => return Err(DataError::file(path)(error)),
     };
     if text.is_empty() {
         return Ok(vec![Line { is_private: true, is_erased: false, id: String::new() }]);

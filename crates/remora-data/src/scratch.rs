@@ -8,7 +8,7 @@ use remora_sys::file::{create_private_dir, is_absent};
 use remora_sys::lock;
 
 use crate::record::new_uuid;
-use crate::{DataDir, StoreError};
+use crate::{DataDir, DataError};
 
 /// A private folder of this process below the data directory.
 #[derive(Debug)]
@@ -19,14 +19,14 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    pub fn new(dir: &DataDir, name: &str) -> Result<Self, StoreError> {
+    pub fn new(dir: &DataDir, name: &str) -> Result<Self, DataError> {
         dir.create()?;
         remove_abandoned(dir)?;
         let path = dir.scratch_lock();
-        let lock = lock::open(&path).map_err(StoreError::file(&path))?;
-        lock.lock_shared().map_err(StoreError::file(&path))?;
+        let lock = lock::open(&path).map_err(DataError::file(&path))?;
+        lock.lock_shared().map_err(DataError::file(&path))?;
         let folder = dir.scratch().join(format!("{name}-{}", new_uuid()));
-        create_private_dir(&folder).map_err(StoreError::file(&folder))?;
+        create_private_dir(&folder).map_err(DataError::file(&folder))?;
         Ok(Self { folder, _lock: lock })
     }
 
@@ -43,18 +43,18 @@ impl Drop for Scratch {
 }
 
 /// Removes the folders of processes that are gone. While any process has a folder, all of them stay.
-pub(crate) fn remove_abandoned(dir: &DataDir) -> Result<(), StoreError> {
+pub fn remove_abandoned(dir: &DataDir) -> Result<(), DataError> {
     let all = dir.scratch();
     if !all.exists() {
         return Ok(());
     }
     let path = dir.scratch_lock();
-    let lock = lock::open(&path).map_err(StoreError::file(&path))?;
+    let lock = lock::open(&path).map_err(DataError::file(&path))?;
     if lock.try_lock().is_err() {
         return Ok(());
     }
     match fs::remove_dir_all(&all) {
-        Err(error) if !is_absent(&error) => Err(StoreError::file(all)(error)),
+        Err(error) if !is_absent(&error) => Err(DataError::file(all)(error)),
         _ => Ok(()),
     }
 }
