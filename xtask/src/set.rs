@@ -70,13 +70,14 @@ impl Collection {
             store.enqueue(&EventRecord::new(clean(event), start.after(Duration::from_secs(number))))?;
         }
         let owner = "eval";
-        while let Some(batch) = store.claim(owner, 100, Duration::ZERO, Time::now())? {
-            store.confirm(&batch, &Memory::default(), None, Time::now())?;
+        while let Some(batch) = store.queue().claim_next(owner, 100, Duration::ZERO, Time::now())? {
+            store.queue().confirm(&batch, &Memory::default(), None, Time::now())?;
         }
-        let project = store.project_at(&locate(Path::new(&directory)))?.ok_or("the project is missing")?.id;
+        let project =
+            store.projects().at(&locate(Path::new(&directory)))?.ok_or("the project is missing")?.id;
         let mut turns = HashMap::new();
-        for session in store.sessions(Some(project), u32::MAX)? {
-            for prompt in store.prompts(session.id)? {
+        for session in store.sessions().list(Some(project), u32::MAX)? {
+            for prompt in store.records().prompts(session.id)? {
                 let place = (session.content_session_id.clone(), prompt.prompt_number);
                 let doc = places.get(&place).ok_or("a turn that nobody had")?;
                 turns.insert(RecordId { kind: RecordKind::Turn, number: prompt.id.0 }, (*doc).to_owned());

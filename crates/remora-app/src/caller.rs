@@ -44,7 +44,7 @@ pub struct Caller {
 impl Caller {
     /// The caller of a command of this process. `is_typed` says whether it has a terminal, and no agent's environment.
     pub fn of_command(store: &Store, settings: &Settings, is_typed: bool) -> Result<Self, AppError> {
-        let Some(own) = store.projects_of_host(&Ancestors::of_this_process().0)? else {
+        let Some(own) = store.sessions().projects_of_host(&Ancestors::of_this_process().0)? else {
             return Ok(Self::without_memory(is_typed));
         };
         let reach = Reach::with_allowed(store, own, settings)?;
@@ -89,7 +89,7 @@ impl Reach {
         ancestors: &Ancestors,
         settings: &Settings,
     ) -> Result<Self, AppError> {
-        let own = match (store.projects_of_host(&ancestors.0)?, home) {
+        let own = match (store.sessions().projects_of_host(&ancestors.0)?, home) {
             (Some(own), _) => own,
             (None, None | Some(ProjectSelector::All)) => vec![ProjectId::NONE],
             (None, Some(home)) => match project_or_global(store, home) {
@@ -107,7 +107,7 @@ impl Reach {
             if name == ALL {
                 return Ok(Self::Everything);
             }
-            if let FoundProject::One(project) = store.find_project(name)? {
+            if let FoundProject::One(project) = store.projects().find(name)? {
                 own.push(project.id);
             }
         }
@@ -134,7 +134,7 @@ impl Reach {
             ProjectSelector::All => {
                 Err(AppError::OutOfReach("all projects are more than an agent may reach".to_owned()))
             }
-            ProjectSelector::Project(name) => match store.find_project(name)? {
+            ProjectSelector::Project(name) => match store.projects().find(name)? {
                 FoundProject::One(project) if projects.contains(&project.id) => Ok(selector),
                 _ => Err(AppError::OutOfReach(AppError::UnknownProject(name.clone()).to_string())),
             },
@@ -192,7 +192,7 @@ impl Reach {
         let unknown = || AppError::OutOfReach(AppError::UnknownSession(beginning.to_owned()).to_string());
         if let Ok(number) = beginning.parse() {
             let only = Selection { project: None, session: Some(SessionId(number)), limit: 1, offset: 0 };
-            let found = store.list_sessions(&only)?.items.pop();
+            let found = store.sessions().page(&only)?.items.pop();
             return match found.filter(|row| self.includes(Some(row.project_id))) {
                 Some(_) => Ok(beginning.to_owned()),
                 None => Err(unknown()),
@@ -206,15 +206,15 @@ impl Reach {
             // Notes belong to no project.
             RecordKind::Note => true,
             RecordKind::Fact => {
-                store.fact(FactId(record.number))?.is_some_and(|row| self.includes(row.project_id))
+                store.facts().get(FactId(record.number))?.is_some_and(|row| self.includes(row.project_id))
             }
-            _ => store.project_of(record)?.is_some_and(|project| self.includes(Some(project))),
+            _ => store.records().project_of(record)?.is_some_and(|project| self.includes(Some(project))),
         })
     }
 
     fn find_session(&self, store: &Store, beginning: &str) -> Result<Option<SessionRow>, AppError> {
         let Self::Only(projects) = self else { return crate::session(store, beginning).map(Some) };
-        let mut sessions = store.sessions_named_in(beginning, projects)?;
+        let mut sessions = store.sessions().named_in(beginning, projects)?;
         if let Some(whole) = sessions.iter().position(|session| session.content_session_id == beginning) {
             return Ok(Some(sessions.swap_remove(whole)));
         }

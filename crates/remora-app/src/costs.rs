@@ -154,7 +154,7 @@ pub fn costs(
     for _ in 0..request.days.clamp(1, MAX_DAYS) {
         let start = Time(until.0 - 1).start_of_day();
         let mut spent = Sum::default();
-        for usage in store.usage(start, until, only)? {
+        for usage in store.queue().usage(start, until, only)? {
             let model = format!("{} ({})", usage.model, usage.provider);
             let project = usage.project.clone().unwrap_or_else(|| "no longer known".to_owned());
             spent.add(&usage);
@@ -172,7 +172,7 @@ pub fn costs(
         price: settings.costs.host_input_price,
     };
     let mut moments: BTreeMap<Moment, Injections> = BTreeMap::new();
-    for injected in store.injected_since(until, only)? {
+    for injected in store.injections().since(until, only)? {
         overhead.total.add(&injected);
         moments.entry(injected.moment).or_default().add(&injected);
         if let Some(day) = days.iter_mut().find(|day| injected.at >= day.start) {
@@ -204,12 +204,12 @@ fn budget(store: &Store, settings: &Settings, now: Time) -> Result<Budget, AppEr
     let limits = &settings.budget;
     Ok(Budget {
         provider: settings.observer.provider.as_str(),
-        spent_today: store.spent(now.start_of_day(), None)?,
+        spent_today: store.queue().spent(now.start_of_day(), None)?,
         daily_tokens: limits.daily_tokens,
         daily_usd: limits.daily_usd,
         session_tokens: limits.session_tokens,
         session_usd: limits.session_usd,
         waits: settings.observer.over_budget == OverBudget::Wait,
-        waiting: store.awaiting_model()?,
+        waiting: store.queue().awaiting_model()?,
     })
 }

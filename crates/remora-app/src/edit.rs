@@ -66,7 +66,7 @@ pub fn edit(store: &mut Store, id: &str, edit: &Edit, by: SavedBy, now: Time) ->
     if new == *old {
         return Ok(Edited { row, changed: false, left_out: cleaned.left_out() });
     }
-    match store.edit_observation(row.id, &new, by, now)? {
+    match store.records().edit(row.id, &new, by, now)? {
         Some(Ok(())) => {
             Ok(Edited { row: observation(store, id)?, changed: true, left_out: cleaned.left_out() })
         }
@@ -94,7 +94,7 @@ pub fn supersede(
         // It may become current again.
         check_author(store, &new, by, &option)?;
     }
-    let changed = store.replace_observations(new.id, &[old.id], None, by, now)?;
+    let changed = store.records().replace(new.id, &[old.id], None, by, now)?;
     let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
     Ok(Edited::whole(observation(store, by_which)?, changed))
 }
@@ -102,7 +102,7 @@ pub fn supersede(
 /// Fails if a program would change what a person laid down.
 fn check_author(store: &Store, row: &ObservationRow, by: SavedBy, option: &str) -> Result<(), AppError> {
     let record = RecordId { kind: RecordKind::Observation, number: row.id.0 };
-    if by == SavedBy::Person || !store.is_laid_down(record)? {
+    if by == SavedBy::Person || !store.records().is_user_statement(record)? {
         return Ok(());
     }
     let what = format!("change {record}, because a person laid it down");
@@ -151,7 +151,7 @@ pub fn merge(
     if ids.is_empty() {
         return Err(AppError::ReplacesItself(row.id));
     }
-    let changed = store.replace_observations(row.id, &ids, Some(&merged), by, now)?;
+    let changed = store.records().replace(row.id, &ids, Some(&merged), by, now)?;
     let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
     Ok(Edited::whole(observation(store, id)?, changed))
 }
@@ -167,17 +167,17 @@ fn add(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
 /// Earlier versions, latest first.
 pub fn history(store: &Store, id: &str) -> Result<Vec<Revision>, AppError> {
     let row = observation(store, id)?;
-    Ok(store.revisions(row.id)?)
+    Ok(store.records().revisions(row.id)?)
 }
 
 /// Undoes the latest change.
 pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Edited, AppError> {
     let row = observation(store, id)?;
     check_author(store, &row, by, " --undo")?;
-    for replaced in store.observations(&store.replaced_by(row.id)?)? {
+    for replaced in store.records().observations(&store.records().replaced_by(row.id)?)? {
         check_author(store, &replaced, by, " --undo")?;
     }
-    if !store.undo_edit(row.id, now)? {
+    if !store.records().undo_edit(row.id, now)? {
         let record = RecordId { kind: RecordKind::Observation, number: row.id.0 };
         return Err(AppError::NeverEdited(record));
     }

@@ -52,7 +52,7 @@ pub fn write(
         one => Some(project(store, one)?),
     };
     let (mut count, mut lines) = (0, Vec::new());
-    store.export(project, |line: Line| {
+    store.records().export(project, |line: Line| {
         count += 1;
         match format {
             Format::Lines => {

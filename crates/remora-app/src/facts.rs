@@ -61,7 +61,7 @@ pub fn list(store: &Store, selector: &ProjectSelector) -> Result<Vec<Entry>, App
         Err(unknown @ AppError::UnknownDirectory(_)) => (FactsOf::Everywhere, Some(unknown)),
         Err(error) => return Err(error),
     };
-    let rows = store.facts(of)?;
+    let rows = store.facts().list(of)?;
     match unknown.filter(|_| rows.is_empty()) {
         Some(unknown) => Err(unknown),
         None => rows.into_iter().map(|row| entry(store, row)).collect(),
@@ -70,17 +70,17 @@ pub fn list(store: &Store, selector: &ProjectSelector) -> Result<Vec<Entry>, App
 
 /// Current facts of all projects: first those that hold everywhere, then those of each project.
 pub fn list_all(store: &Store) -> Result<Vec<Entry>, AppError> {
-    store.facts(FactsOf::All)?.into_iter().map(|row| entry(store, row)).collect()
+    store.facts().list(FactsOf::All)?.into_iter().map(|row| entry(store, row)).collect()
 }
 
 /// Every statement about a key, latest first.
 pub fn history(store: &Store, selector: &ProjectSelector, key: &str) -> Result<Vec<Entry>, AppError> {
-    let rows = store.fact_history(scope(store, selector)?, &key.into())?;
+    let rows = store.facts().history(scope(store, selector)?, &key.into())?;
     if rows.is_empty() {
         return Err(AppError::UnknownFact(key.to_owned()));
     }
     let bare = |row: FactRow| {
-        let session = row.session_id.map(|id| store.session_name(id)).transpose()?.flatten();
+        let session = row.session_id.map(|id| store.sessions().name(id)).transpose()?.flatten();
         Ok(Entry { row, session, conflicts: Vec::new() })
     };
     rows.into_iter().map(bare).collect()
@@ -99,7 +99,7 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
     let project = match &request.selector {
         ProjectSelector::All => None,
         // The directory may be new. Its project then starts with this fact.
-        ProjectSelector::Directory(directory) => Some(store.adopt_project(&locate(directory), now)?),
+        ProjectSelector::Directory(directory) => Some(store.projects().adopt(&locate(directory), now)?),
         named @ ProjectSelector::Project(_) => Some(project(store, named)?),
     };
     let (source, trust) = match request.by {
@@ -113,7 +113,7 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
     let fact = Fact { kind, key, value, source, trust };
     let new = NewFact { fact, project, session: None, prompt_number: None, at: now };
     let contradiction = if request.replace { Contradiction::Replace } else { Contradiction::Refuse };
-    match store.set_fact(&new, contradiction)? {
+    match store.facts().set(&new, contradiction)? {
         SetFact::Holds { row, before } => {
             Ok(Set { fact: entry(store, *row)?, before: before.map(|before| *before) })
         }
@@ -131,7 +131,7 @@ pub fn change(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set,
 
 /// The current statement about a key or, if none holds, the last one.
 fn latest(store: &Store, project: Option<ProjectId>, key: &FactKey) -> Result<Option<FactRow>, AppError> {
-    let mut rows = store.fact_history(project, key)?;
+    let mut rows = store.facts().history(project, key)?;
     let place = rows.iter().position(|row| row.valid_to.is_none()).unwrap_or(0);
     Ok((place < rows.len()).then(|| rows.swap_remove(place)))
 }
@@ -148,7 +148,7 @@ pub fn confirm(
         return Err(needs_person("confirm a fact", "confirm", key));
     }
     let project = scope(store, selector)?;
-    let row = store.confirm_fact(project, &key.into(), now)?;
+    let row = store.facts().confirm(project, &key.into(), now)?;
     entry(store, row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))?)
 }
 
@@ -162,7 +162,7 @@ pub fn remove(
 ) -> Result<FactRow, AppError> {
     let project = scope(store, selector)?;
     check_end(store, project, &key.into(), by)?;
-    let row = store.remove_fact(project, &key.into(), by, now)?;
+    let row = store.facts().remove(project, &key.into(), by, now)?;
     row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))
 }
 
@@ -171,19 +171,19 @@ pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Entry
     let Some(RecordId { kind: RecordKind::Fact, number }) = record_id(id) else {
         return Err(AppError::UnknownFact(id.to_owned()));
     };
-    if let Some(row) = store.fact(FactId(number))?.filter(|row| row.valid_to.is_some()) {
+    if let Some(row) = store.facts().get(FactId(number))?.filter(|row| row.valid_to.is_some()) {
         check_end(store, row.project_id, &row.fact.key, by)?;
-        if by == SavedBy::Program && !store.may_program_reopen(row.id)? {
+        if by == SavedBy::Program && !store.facts().may_program_reopen(row.id)? {
             return Err(needs_person("make this statement hold again", "history", &row.fact.key));
         }
     }
-    let row = store.restore_fact(FactId(number), now)?;
+    let row = store.facts().restore(FactId(number), now)?;
     entry(store, row.ok_or_else(|| AppError::UnknownFact(id.to_owned()))?)
 }
 
 /// Checks that `by` may end the current value of a key. A program may neither end nor replace a person's statement.
 fn check_end(store: &Store, project: Option<ProjectId>, key: &FactKey, by: SavedBy) -> Result<(), AppError> {
-    let holds = store.fact_history(project, key)?.into_iter().find(|row| row.valid_to.is_none());
+    let holds = store.facts().history(project, key)?.into_iter().find(|row| row.valid_to.is_none());
     match (by, holds.map(|row| row.fact.source)) {
         (SavedBy::Program, Some(FactSource::User)) => Err(needs_person("end what a person said", "rm", key)),
         _ => Ok(()),
@@ -202,7 +202,7 @@ fn scope(store: &Store, selector: &ProjectSelector) -> Result<Option<ProjectId>,
 }
 
 fn entry(store: &Store, row: FactRow) -> Result<Entry, AppError> {
-    let session = row.session_id.map(|id| store.session_name(id)).transpose()?.flatten();
-    let conflicts = store.fact_conflicts(row.project_id, &row.fact.key)?;
+    let session = row.session_id.map(|id| store.sessions().name(id)).transpose()?.flatten();
+    let conflicts = store.facts().conflicts(row.project_id, &row.fact.key)?;
     Ok(Entry { row, session, conflicts })
 }

@@ -51,7 +51,7 @@ pub fn before(
     cursor: Cursor,
     most: u32,
 ) -> Result<Stretch, AppError> {
-    let news = store.before(cursor, project, most)?;
+    let news = store.records().before(cursor, project, most)?;
     let mut rows: Vec<FeedRow> = Vec::new();
     rows.extend(news.prompts.into_iter().map(FeedRow::Prompt));
     rows.extend(news.observations.into_iter().map(|row| FeedRow::Observation(Box::new(row))));
@@ -73,9 +73,9 @@ pub fn before(
 
 /// Running turns with their latest tool calls.
 pub fn running(store: &Store, project: Option<ProjectId>, now: Time) -> Result<Vec<RunningTurn>, AppError> {
-    let mut turns = store.running_turns(project, TURNS, EVENTS, now)?;
+    let mut turns = store.records().running_turns(project, TURNS, EVENTS, now)?;
     for turn in &mut turns {
-        files::shorten(&store.session_root(turn.session)?, &mut turn.events);
+        files::shorten(&store.sessions().root(turn.session)?, &mut turn.events);
         // The trace gets its subject only when the turn is observed. Until then the payload has it.
         for event in turn.events.iter_mut().filter(|event| event.files.is_empty()) {
             if let (None, Some(Body::ToolUsed(tool))) = (&event.subject, &event.payload) {
@@ -93,5 +93,5 @@ pub fn latest_observations(
     project: Option<ProjectId>,
     most: u32,
 ) -> Result<Vec<ObservationRow>, AppError> {
-    Ok(store.latest_observations(project, most)?)
+    Ok(store.records().latest_observations(project, most)?)
 }

@@ -37,10 +37,10 @@ pub(crate) fn shorten(root: &str, events: &mut [EventRow]) {
 /// Files with observations; the one with the latest observation comes first.
 pub fn files(store: &Store, request: &FilesRequest) -> Result<Page<FileKnowledge>, AppError> {
     let part = request.part.trim();
-    let page = store.known_files(request.project, part, request.limit, request.offset)?;
+    let page = store.files().list(request.project, part, request.limit, request.offset)?;
     let mut items = Vec::with_capacity(page.items.len());
     for file in page.items {
-        let lines = store.lines_about(file.project_id, &file.path, LINES)?;
+        let lines = store.files().lines_about(file.project_id, &file.path, LINES)?;
         items.push(FileKnowledge { file, lines });
     }
     Ok(Page { items, total: page.total })

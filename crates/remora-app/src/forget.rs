@@ -170,10 +170,10 @@ pub fn plan(
         ForgetRequest::Matching(_) => Vec::new(),
     };
     let files = match &terms {
-        Terms { topic: Some(topic), project: None, .. } => store.files_with(topic)?,
+        Terms { topic: Some(topic), project: None, .. } => store.forget().files_with(topic)?,
         _ => Vec::new(),
     };
-    let described = store.describe(&doomed)?.into_iter();
+    let described = store.forget().describe(&doomed)?.into_iter();
     let records = described.map(|record| planned(record, &scores)).collect();
     Ok(Plan {
         records,
@@ -193,7 +193,7 @@ fn repeated_in(store: &Store, ids: &[String], doomed: &ForgetPlan) -> Result<Vec
     let named: Vec<RecordId> = ids.iter().filter_map(|id| record_id(id)).collect();
     let mut others: Vec<RecordId> = repeats(store, &named)?.into_iter().collect();
     others.retain(|other| !doomed.contains(*other));
-    let described = store.describe(&store.select(&others, Reason::Literal)?)?;
+    let described = store.forget().describe(&store.forget().select(&others, Reason::Literal)?)?;
     let own = described.into_iter().filter(|record| others.contains(&record.id));
     Ok(own.map(|record| planned(record, &BTreeMap::new())).collect())
 }
@@ -207,7 +207,7 @@ fn by_ids(store: &Store, ids: &[String]) -> Result<(ForgetPlan, Vec<String>), Ap
     let mut doomed = ForgetPlan::default();
     for id in ids {
         let found = match record_id(id) {
-            Some(record) => store.select(&[record], Reason::Named)?,
+            Some(record) => store.forget().select(&[record], Reason::Named)?,
             None => ForgetPlan::default(),
         };
         if found.is_empty() {
@@ -258,12 +258,12 @@ fn by_conditions(
         _ if *everything => return Err(AppError::NeedsOneProject),
         _ => return Err(AppError::NothingToForget),
     };
-    let mut doomed = store.doomed(&criteria)?;
+    let mut doomed = store.forget().plan(&criteria)?;
     let mut scores = BTreeMap::new();
     if let Some(results) = similar {
         for hit in results.hits.iter().filter(|hit| hit.score >= *threshold) {
             if !doomed.contains(hit.id) {
-                doomed.merge(store.select(&[hit.id], Reason::Similar)?);
+                doomed.merge(store.forget().select(&[hit.id], Reason::Similar)?);
                 scores.insert(hit.id, hit.score);
             }
         }
@@ -332,10 +332,10 @@ pub fn hide(
         check_author(store, plan)?;
     }
     let terms = Terms { undo, who: by, ..plan.terms.clone() };
-    let Forgetting { id, records, purge_at, .. } = store.forget(&plan.doomed, &terms, now)?;
+    let Forgetting { id, records, purge_at, .. } = store.forget().forget(&plan.doomed, &terms, now)?;
     if undo.is_zero() {
-        store.end_undo(now)?;
-        store.purge(now)?;
+        store.forget().end_undo(now)?;
+        store.forget().purge(now)?;
     }
     Ok(Forgotten {
         id,
@@ -351,15 +351,15 @@ pub fn hide(
 /// Deletes what can no longer be undone, and removes it from every file of the data directory. May take seconds.
 /// Returns `None` if there was nothing to do.
 pub fn finish(store: &mut Store, now: Time) -> Result<Option<Erased>, AppError> {
-    store.purge(now)?;
-    Ok(store.erase()?)
+    store.forget().purge(now)?;
+    Ok(store.forget().erase()?)
 }
 
 /// Fails if a plan has a record that a person laid down. Only a person may forget it.
 pub fn check_author(store: &Store, plan: &Plan) -> Result<(), AppError> {
     let mut ids = Vec::new();
     for record in &plan.records {
-        if store.is_laid_down(record.id)? {
+        if store.records().is_user_statement(record.id)? {
             ids.push(record.id.to_string());
         }
     }
@@ -372,18 +372,18 @@ pub fn check_author(store: &Store, plan: &Plan) -> Result<(), AppError> {
 
 /// Undoes a forgetting: the given one, or the latest that can be undone. A program cannot undo a person's.
 pub fn undo(store: &mut Store, which: Option<i64>, by: SavedBy, now: Time) -> Result<Forgetting, AppError> {
-    if let (SavedBy::Program, Some((id, false))) = (by, store.undoable_forgetting(which, now)?) {
+    if let (SavedBy::Program, Some((id, false))) = (by, store.forget().undoable(which, now)?) {
         return Err(AppError::NeedsPerson {
             what: "restore what a person forgot".to_owned(),
             command: format!("remora forget undo {id}"),
         });
     }
-    store.undo_forgetting(which, now)?.ok_or(AppError::NothingToUndo)
+    store.forget().undo(which, now)?.ok_or(AppError::NothingToUndo)
 }
 
 /// Forgettings that can still be undone, latest first.
 pub fn waiting(store: &Store, now: Time) -> Result<Vec<Forgetting>, AppError> {
-    let mut all = store.forgettings()?;
+    let mut all = store.forget().list()?;
     all.retain(|one| !one.purged && one.purge_at > now);
     Ok(all)
 }

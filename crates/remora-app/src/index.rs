@@ -13,7 +13,7 @@ pub struct IndexProgress {
 /// Drops everything that was derived from the records.
 pub fn drop_all(store: &mut Store, scope: ProjectScope) -> Result<(), StoreError> {
     // All documents are dropped at once, those of one project in steps.
-    while store.drop_documents(scope)? > 0 && scope != ProjectScope::All {}
+    while store.index().drop_documents(scope)? > 0 && scope != ProjectScope::All {}
     Ok(())
 }
 
@@ -24,9 +24,9 @@ pub fn fill(
     mut progress: impl FnMut(IndexProgress),
 ) -> Result<(), StoreError> {
     loop {
-        let state = store.index_state(scope)?;
+        let state = store.index().state(scope)?;
         progress(IndexProgress { done: state.indexed, all: state.records });
-        if !store.fill_documents()? {
+        if !store.index().fill()? {
             return Ok(());
         }
     }
@@ -49,7 +49,7 @@ pub fn embed<E: From<StoreError>>(
     mut step: impl FnMut(&mut Store) -> Result<Step, E>,
 ) -> Result<(), E> {
     loop {
-        let state = store.index_state(scope)?;
+        let state = store.index().state(scope)?;
         progress(IndexProgress { done: state.with_vector, all: state.with_vector + state.to_embed });
         if state.to_embed == 0 || step(store)? == Step::Stuck {
             return Ok(());

@@ -79,7 +79,7 @@ pub fn surroundings<'a>(
 
 /// Every host that is on this machine or has sent events. Without `around`, only the latter.
 pub fn hosts(store: &Store, around: Option<&InstallEnv>) -> Result<Vec<HostReport>, AppError> {
-    let mut seen = store.hosts_seen()?;
+    let mut seen = store.sessions().hosts_seen()?;
     let known = around.map(state::hosts).unwrap_or_default();
     let mut reports: Vec<HostReport> = Vec::new();
     // One report per host, with the first problem among its installations.

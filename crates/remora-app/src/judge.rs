@@ -66,19 +66,19 @@ fn judge_observation(
     let row = observation(store, &request.id)?;
     check_project(store, request, RecordKind::Observation, row.id.0, Some((row.project_id, &row.project)))?;
     check_author(store, request, RecordId { kind: RecordKind::Observation, number: row.id.0 })?;
-    let judged = store.judge(row.id, request.verdict, request.undo, request.by, now)?;
+    let judged = store.records().judge(row.id, request.verdict, request.undo, request.by, now)?;
     let judged = judged.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
     let row = ObservationRow { pinned_at: judged.pinned_at, feedback: judged.feedback, ..row };
     Ok(JudgedObservation { id: row.id, judged, row })
 }
 
 fn judge_fact(store: &mut Store, request: &JudgeRequest, id: FactId, now: Time) -> Result<FactRow, AppError> {
-    let row = store.fact(id)?.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
+    let row = store.facts().get(id)?.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
     // A fact that holds everywhere belongs to every project.
     check_project(store, request, RecordKind::Fact, id.0, row.project_id.zip(row.project.as_deref()))?;
     check_author(store, request, RecordId { kind: RecordKind::Fact, number: id.0 })?;
     let judged =
-        if request.undo { store.reopen_fact(id, now)? } else { store.end_fact(id, request.by, now)? };
+        if request.undo { store.facts().reopen(id, now)? } else { store.facts().end(id, request.by, now)? };
     // A fact that has already ended stays as it is.
     Ok(judged.unwrap_or(row))
 }
@@ -107,12 +107,12 @@ fn judge_turn_or_summary(
         Record::Summary(row) => (row.session_id, row.prompt_number),
         _ => return Err(unknown()),
     };
-    let project_id = store.project_of(id)?.ok_or_else(unknown)?;
-    let name = store.session_project(session)?;
+    let project_id = store.records().project_of(id)?.ok_or_else(unknown)?;
+    let name = store.sessions().project(session)?;
     check_project(store, request, id.kind, id.number, Some((project_id, &name)))?;
     check_author(store, request, id)?;
-    store.judge_turn_or_summary(id, request.undo, request.by, now)?.ok_or_else(unknown)?;
-    let rows = store.session_observations(session)?;
+    store.records().judge_turn_or_summary(id, request.undo, request.by, now)?.ok_or_else(unknown)?;
+    let rows = store.records().of_session(session)?;
     let of_turn = rows.iter().filter(|row| row.prompt_number == prompt_number && !row.feedback.is_wrong());
     let observations = of_turn.map(|row| row.id).collect();
     Ok(JudgedTurnOrSummary { id, wrong: !request.undo, project_id, observations })
@@ -122,8 +122,8 @@ fn judge_turn_or_summary(
 fn check_author(store: &Store, request: &JudgeRequest, record: RecordId) -> Result<(), AppError> {
     let is_refused = request.by == SavedBy::Program
         && match record.kind {
-            RecordKind::Fact if request.undo => !store.may_program_reopen(FactId(record.number))?,
-            _ => store.is_laid_down(record)?,
+            RecordKind::Fact if request.undo => !store.facts().may_program_reopen(FactId(record.number))?,
+            _ => store.records().is_user_statement(record)?,
         };
     if !is_refused {
         return Ok(());
@@ -159,7 +159,7 @@ fn check_project(
 pub fn observation(store: &Store, id: &str) -> Result<ObservationRow, AppError> {
     match record_id(id) {
         Some(RecordId { kind: RecordKind::Observation, number }) => {
-            let found = store.observation(ObservationId(number))?;
+            let found = store.records().observation(ObservationId(number))?;
             found.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))
         }
         Some(other) => Err(AppError::NotAnObservation(other)),

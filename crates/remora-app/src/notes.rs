@@ -28,7 +28,7 @@ pub enum Source {
 /// Why the source of notes cannot be read, if there is one.
 pub fn problem(store: &Store, settings: &Memory) -> Option<String> {
     settings.notes_source()?;
-    store.notes_state().ok()?.problem
+    store.notes().state().ok()?.problem
 }
 
 pub fn notes(store: &Store, settings: &Memory) -> Result<Notes, AppError> {
@@ -36,7 +36,7 @@ pub fn notes(store: &Store, settings: &Memory) -> Result<Notes, AppError> {
         NotesSource::Folder(_) => Source::Folder,
         NotesSource::Api(_) => Source::Api,
     });
-    let mut known = store.known_notes()?;
+    let mut known = store.notes().known()?;
     known.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| a.path.cmp(&b.path)));
-    Ok(Notes { source, state: store.notes_state()?, known, always: store.always_injected()? })
+    Ok(Notes { source, state: store.notes().state()?, known, always: store.notes().always_injected()? })
 }

@@ -74,7 +74,7 @@ pub fn resume(dir: &DataDir, store: Option<&mut Store>, at: &Where) -> Result<Pa
         // A database of a newer Remora is left to that version.
         && !matches!(store.read_only(), Some(ReadOnly::NewerSchema(_)))
     {
-        store.skip_transcripts(|root| before.covers(root) && !paused.covers(root))?;
+        store.sessions().skip_transcripts(|root| before.covers(root) && !paused.covers(root))?;
     }
     pause::write(dir, &paused)?;
     Ok(Paused { pause: paused, project })

@@ -63,7 +63,7 @@ pub fn erase_everything(store: &mut Store, word: &str, by: SavedBy) -> Result<Er
         return Err(AppError::NotTheWord);
     }
     let left = context_files::disable_everywhere(store)?;
-    Ok(ErasedEverything { files: store.erase_everything()?, left })
+    Ok(ErasedEverything { files: store.forget().erase_everything()?, left })
 }
 
 #[cfg(test)]

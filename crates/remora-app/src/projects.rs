@@ -14,19 +14,19 @@ pub fn join(store: &mut Store, name: &str, directory: &Path, now: Time) -> Resul
     if root == store.dir().personal() || !store.dir().is_placeholder(root) {
         return Err(AppError::HasDirectory { name: project.name, root: project.root });
     }
-    Ok(store.join_project(project.id, &locate(directory), now)?)
+    Ok(store.projects().join(project.id, &locate(directory), now)?)
 }
 
 /// The directory that this one shares a project with, if only the same origin connects them.
 pub fn joined(store: &Store, directory: &Path) -> Result<Option<Joined>, AppError> {
-    Ok(store.joined(&locate(directory))?)
+    Ok(store.projects().joined(&locate(directory))?)
 }
 
 /// Makes a directory a project of its own. Existing records stay in the old project.
 pub fn split(store: &mut Store, directory: &Path, now: Time) -> Result<ProjectRow, AppError> {
     let place = locate(directory);
-    if store.project_at(&place)?.is_none() {
+    if store.projects().at(&place)?.is_none() {
         return Err(AppError::UnknownDirectory(directory.to_owned()));
     }
-    store.split(&place, now)?.ok_or_else(|| AppError::NotShared(directory.to_owned()))
+    store.projects().split(&place, now)?.ok_or_else(|| AppError::NotShared(directory.to_owned()))
 }

@@ -25,11 +25,11 @@ pub struct Queue {
 /// The queue for a page: failed events first, because they need a decision, then waiting ones.
 pub fn overview(store: &Store, limit: u32) -> Result<Queue, AppError> {
     let mut queue = list(store, limit)?;
-    let failed = store.failed_events(limit)?;
+    let failed = store.queue().failed_events(limit)?;
     queue.events.retain(|event| event.status != "failed");
     queue.events.splice(0..0, failed);
     for event in &mut queue.events {
-        let root = store.session_root(event.session_id)?;
+        let root = store.sessions().root(event.session_id)?;
         files::shorten(&root, std::slice::from_mut(event));
     }
     queue.events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
@@ -44,7 +44,7 @@ pub fn list(store: &Store, limit: u32) -> Result<Queue, AppError> {
         awaiting_model: counts.awaiting_model,
         failed: counts.failed,
         total: counts.pending + counts.processing + counts.awaiting_model + counts.failed,
-        events: store.queue(limit)?,
+        events: store.queue().events(limit)?,
     })
 }
 
@@ -92,12 +92,12 @@ pub enum FailedEvents {
 
 /// Tries failed events again. Returns how many.
 pub fn retry(store: &mut Store, failed: &FailedEvents) -> Result<usize, AppError> {
-    with(failed, |which| Ok(store.retry(which)?))
+    with(failed, |which| Ok(store.queue().retry(which)?))
 }
 
 /// Drops failed events. Returns how many.
 pub fn give_up(store: &mut Store, failed: &FailedEvents) -> Result<usize, AppError> {
-    with(failed, |which| Ok(store.drop_failed(which)?))
+    with(failed, |which| Ok(store.queue().drop_failed(which)?))
 }
 
 fn with(

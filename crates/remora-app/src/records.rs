@@ -48,7 +48,7 @@ fn without_payloads<S: Serializer>(events: &[EventRow], serializer: S) -> Result
 pub fn records(store: &mut Store, ids: &[String], now: Time) -> Result<Vec<Record>, AppError> {
     let found: Vec<Record> = ids.iter().map(|id| record(store, id)).collect::<Result<_, _>>()?;
     let fetched: Vec<ObservationId> = found.iter().filter_map(Record::observation).collect();
-    store.count_fetched(&fetched, now);
+    store.records().count_fetched(&fetched, now);
     Ok(found)
 }
 
@@ -85,7 +85,7 @@ pub fn batch(store: &mut Store, ids: &[String], reach: &Reach, now: Time) -> Res
         }
     }
     let fetched: Vec<ObservationId> = batch.found.iter().filter_map(Record::observation).collect();
-    store.count_fetched(&fetched, now);
+    store.records().count_fetched(&fetched, now);
     Ok(batch)
 }
 
@@ -109,7 +109,7 @@ pub struct Latest {
 
 pub fn latest(store: &Store, project: ProjectId, most: u32) -> Result<Latest, AppError> {
     let selection = Selection { project: Some(project), session: None, limit: most, offset: 0 };
-    let observations = store.list_observations(&selection)?.items;
+    let observations = store.records().list_observations(&selection)?.items;
     let sessions = sessions(store, &selection, None)?.items;
     Ok(Latest { observations, sessions })
 }
@@ -121,7 +121,7 @@ pub fn sessions(
     selection: &Selection,
     host: Option<Host>,
 ) -> Result<Page<SessionRow>, AppError> {
-    Ok(store.list_agent_sessions(selection, host)?)
+    Ok(store.sessions().of_agents(selection, host)?)
 }
 
 /// Returns one record by its id, or a session by the beginning of its id. Does not count as a use.
@@ -135,8 +135,8 @@ pub fn record(store: &Store, id: &str) -> Result<Record, AppError> {
         AppError::UnknownSession(id) => AppError::UnknownRecord(id),
         other => other,
     })?;
-    let turns = store.prompts(session.id)?;
-    let events = store.session_events(session.id)?;
+    let turns = store.records().prompts(session.id)?;
+    let events = store.records().events_of(session.id)?;
     Ok(Record::Session(Box::new(WholeSession { session, turns, events })))
 }
 
@@ -148,10 +148,10 @@ pub fn observations(
     now: Time,
 ) -> Result<Vec<ObservationRow>, AppError> {
     let only = only.map(|selector| project(store, selector)).transpose()?;
-    let mut found = store.observations(ids)?;
+    let mut found = store.records().observations(ids)?;
     found.retain(|row| only.is_none_or(|project| row.project_id == project));
     let fetched: Vec<ObservationId> = found.iter().map(|row| row.id).collect();
-    store.count_fetched(&fetched, now);
+    store.records().count_fetched(&fetched, now);
     Ok(found)
 }
 
@@ -159,7 +159,7 @@ pub fn observations(
 fn whole(store: &Store, id: RecordId) -> Result<Option<Record>, AppError> {
     let mut found = numbered(store, id)?;
     if let Some(Record::Observation(row)) = &mut found {
-        row.replaces = store.replaced_by(row.id)?;
+        row.replaces = store.records().replaced_by(row.id)?;
     }
     Ok(found)
 }
@@ -167,13 +167,15 @@ fn whole(store: &Store, id: RecordId) -> Result<Option<Record>, AppError> {
 fn numbered(store: &Store, RecordId { kind, number }: RecordId) -> Result<Option<Record>, AppError> {
     Ok(match kind {
         RecordKind::Observation => {
-            store.observation(ObservationId(number))?.map(|row| Record::Observation(Box::new(row)))
+            store.records().observation(ObservationId(number))?.map(|row| Record::Observation(Box::new(row)))
         }
-        RecordKind::Summary => store.summary(SummaryId(number))?.map(|row| Record::Summary(Box::new(row))),
-        RecordKind::Turn => store.prompt(PromptId(number))?.map(Record::Turn),
-        RecordKind::Fact => store.fact(FactId(number))?.map(Record::Fact),
-        RecordKind::Note => store.note(NoteId(number))?.map(Record::Note),
-        RecordKind::Event => store.event(EventId(number))?.map(|row| Record::Event(Box::new(row))),
+        RecordKind::Summary => {
+            store.records().summary(SummaryId(number))?.map(|row| Record::Summary(Box::new(row)))
+        }
+        RecordKind::Turn => store.records().prompt(PromptId(number))?.map(Record::Turn),
+        RecordKind::Fact => store.facts().get(FactId(number))?.map(Record::Fact),
+        RecordKind::Note => store.notes().get(NoteId(number))?.map(Record::Note),
+        RecordKind::Event => store.records().event(EventId(number))?.map(|row| Record::Event(Box::new(row))),
     })
 }
 
@@ -225,7 +227,7 @@ pub fn named(store: &Store, text: &str, selector: &ProjectSelector) -> Result<Op
         return Ok(None);
     }
     let Some(id) = record_id(text) else { return Ok(None) };
-    let Some(moment) = store.timeline_entry(id)? else { return Ok(None) };
+    let Some(moment) = store.records().timeline_entry(id)? else { return Ok(None) };
     let is_explicit = match selector {
         ProjectSelector::All => true,
         selector => project_or_global(store, selector)? == moment.project_id,

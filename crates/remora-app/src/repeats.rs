@@ -50,17 +50,17 @@ type Texts = (RecordId, Vec<String>);
 
 /// Records of one turn, and the summary of its session.
 fn beside(store: &Store, session: SessionId, turn: i64) -> Result<Vec<Texts>, AppError> {
-    let prompts = store.turns_from(session, turn, 1)?;
-    let observations = store.observations_of_turns(session, (turn, turn))?;
+    let prompts = store.records().turns_from(session, turn, 1)?;
+    let observations = store.records().observations_of_turns(session, (turn, turn))?;
     let prompts = prompts.iter().filter(|row| row.prompt_number == turn);
     let mut all: Vec<Texts> = prompts.map(of_turn).chain(observations.iter().map(of_observation)).collect();
-    all.extend(store.last_summary(session)?.as_ref().map(of_summary));
+    all.extend(store.records().last_summary(session)?.as_ref().map(of_summary));
     Ok(all)
 }
 
 /// All turns and observations of a session.
 fn in_session(store: &Store, session: SessionId) -> Result<Vec<Texts>, AppError> {
-    let (prompts, observations) = (store.prompts(session)?, store.session_observations(session)?);
+    let (prompts, observations) = (store.records().prompts(session)?, store.records().of_session(session)?);
     Ok(prompts.iter().map(of_turn).chain(observations.iter().map(of_observation)).collect())
 }
 

@@ -37,7 +37,7 @@ pub fn retrievals(store: &Store, request: &RetrievalsRequest) -> Result<Vec<Retr
         (None, ProjectSelector::All) => WhichRetrievals::All,
         (None, selector) => WhichRetrievals::OfProject(project(store, selector)?),
     };
-    Ok(store.retrievals(which, request.limit)?.into_iter().map(retrieved).collect())
+    Ok(store.injections().list(which, request.limit)?.into_iter().map(retrieved).collect())
 }
 
 fn retrieved(row: RetrievalRow) -> Retrieved {

@@ -45,8 +45,8 @@ pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<Saved
         let is_empty = request.text.trim().is_empty();
         return Err(if is_empty { AppError::NothingToSave } else { AppError::AllPrivate });
     };
-    let saved = store.save(&target, &text, request.by, now)?;
-    let row = store.observation(saved.id())?;
+    let saved = store.records().save(&target, &text, request.by, now)?;
+    let row = store.records().observation(saved.id())?;
     let project = match row {
         Some(row) => row.project_id,
         // Another process has just removed it.

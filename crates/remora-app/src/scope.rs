@@ -36,7 +36,7 @@ pub fn project(store: &Store, selector: &ProjectSelector) -> Result<ProjectId, A
         ProjectSelector::All => Err(AppError::NeedsOneProject),
         ProjectSelector::Project(name) => project_named(store, name).map(|project| project.id),
         ProjectSelector::Directory(directory) => {
-            let found = store.project_at(&locate(directory))?;
+            let found = store.projects().at(&locate(directory))?;
             found.map(|project| project.id).ok_or_else(|| AppError::UnknownDirectory(directory.clone()))
         }
     }
@@ -51,7 +51,7 @@ pub fn project_or_global(store: &Store, selector: &ProjectSelector) -> Result<Pr
 }
 
 pub fn project_named(store: &Store, name: &str) -> Result<ProjectRow, AppError> {
-    match store.find_project(name)? {
+    match store.projects().find(name)? {
         FoundProject::One(project) => Ok(*project),
         FoundProject::None => Err(AppError::UnknownProject(name.to_owned())),
         FoundProject::Several(several) => Err(AppError::AmbiguousProject {
@@ -63,7 +63,7 @@ pub fn project_named(store: &Store, name: &str) -> Result<ProjectRow, AppError> 
 
 /// Finds a session by the beginning of the id that its host gave it.
 pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
-    let mut sessions = store.sessions_named(beginning)?;
+    let mut sessions = store.sessions().named(beginning)?;
     // An exact id wins over longer ids that begin with it.
     if let Some(whole) = sessions.iter().position(|session| session.content_session_id == beginning) {
         return Ok(sessions.swap_remove(whole));
@@ -72,7 +72,7 @@ pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
         0 => Err(AppError::UnknownSession(beginning.to_owned())),
         1 => Ok(sessions.swap_remove(0)),
         _ => Err(AppError::AmbiguousSession {
-            number: store.count_sessions_named(beginning)?,
+            number: store.sessions().count_named(beginning)?,
             beginning: beginning.to_owned(),
             sessions: sessions.into_iter().map(|session| session.content_session_id).collect(),
         }),
@@ -89,7 +89,7 @@ pub fn session_id(store: &Store, name: &str) -> Result<SessionId, AppError> {
 
 /// The latest session of a project in which an agent worked. The session that holds saved observations has no events.
 pub fn latest_session(store: &Store, project: ProjectId) -> Result<Option<SessionRow>, AppError> {
-    let sessions = store.sessions(Some(project), 2)?;
+    let sessions = store.sessions().list(Some(project), 2)?;
     Ok(sessions.into_iter().find(|session| session.events > 0))
 }
 
@@ -117,7 +117,7 @@ impl ProjectSelector {
     pub fn absolute_unless_known(self, store: &Store) -> Result<Self, AppError> {
         match &self {
             Self::Project(name) if is_relative_path(name) => {
-                let is_known = store.projects()?.iter().any(|project| project.name == *name);
+                let is_known = store.projects().list()?.iter().any(|project| project.name == *name);
                 Ok(if is_known { self } else { self.absolute() })
             }
             _ => Ok(self.absolute()),

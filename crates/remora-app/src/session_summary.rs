@@ -32,9 +32,9 @@ pub fn session_summary(store: &Store, which: &WhichSummary) -> Result<Option<Ses
         WhichSummary::Latest(selector) => {
             let only =
                 Selection { project: Some(project(store, selector)?), session: None, limit: 1, offset: 0 };
-            match store.list_summaries(&only)?.items.first() {
+            match store.records().list_summaries(&only)?.items.first() {
                 Some(latest) => row(store, latest.session_id)?,
-                None => match store.list_observations(&only)?.items.first() {
+                None => match store.records().list_observations(&only)?.items.first() {
                     Some(latest) => row(store, latest.session_id)?,
                     None => return Ok(None),
                 },
@@ -50,21 +50,23 @@ pub fn session_summary(store: &Store, which: &WhichSummary) -> Result<Option<Ses
         },
     };
     let Some(session) = session else { return Ok(None) };
-    let summary = store.session_summaries(session.id)?.pop();
-    let observations = store.session_observations(session.id)?;
+    let summary = store.records().summaries_of(session.id)?.pop();
+    let observations = store.records().of_session(session.id)?;
     Ok(Some(SessionSummary { session, summary, observations }))
 }
 
 fn session_of(store: &Store, RecordId { kind, number }: RecordId) -> Result<Option<SessionId>, AppError> {
     Ok(match kind {
-        RecordKind::Observation => store.observation(ObservationId(number))?.map(|row| row.session_id),
-        RecordKind::Summary => store.summary(SummaryId(number))?.map(|row| row.session_id),
-        RecordKind::Turn => store.prompt(PromptId(number))?.map(|row| row.session_id),
+        RecordKind::Observation => {
+            store.records().observation(ObservationId(number))?.map(|row| row.session_id)
+        }
+        RecordKind::Summary => store.records().summary(SummaryId(number))?.map(|row| row.session_id),
+        RecordKind::Turn => store.records().prompt(PromptId(number))?.map(|row| row.session_id),
         RecordKind::Fact | RecordKind::Note | RecordKind::Event => None,
     })
 }
 
 fn row(store: &Store, id: SessionId) -> Result<Option<SessionRow>, AppError> {
     let only = Selection { project: None, session: Some(id), limit: 1, offset: 0 };
-    Ok(store.list_sessions(&only)?.items.pop())
+    Ok(store.sessions().page(&only)?.items.pop())
 }

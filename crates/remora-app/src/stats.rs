@@ -26,7 +26,7 @@ pub struct MemoryStats {
 
 pub fn memory(store: &Store) -> Result<MemoryStats, AppError> {
     let Counts { observations, summaries, facts, .. } = store.counts()?;
-    let index = store.embedding_progress()?;
+    let index = store.index().embedding_progress()?;
     Ok(MemoryStats {
         observations,
         summaries,

@@ -183,16 +183,16 @@ struct KnownState {
 }
 
 fn known(store: &Store, now: Time) -> Result<KnownState, StoreError> {
-    let projects = store.projects()?.into_iter();
+    let projects = store.projects().list()?.into_iter();
     Ok(KnownState {
         counts: store.counts()?,
         projects: projects.map(|p| Project { id: p.id, name: p.name, root: p.root }).collect(),
-        last_activity: store.sessions(None, 1)?.first().map(|session| session.last_activity_at),
+        last_activity: store.sessions().list(None, 1)?.first().map(|session| session.last_activity_at),
         read_only: store.read_only(),
-        spent: store.spent(now.start_of_day(), None)?,
-        waiting: store.awaiting_model()?,
-        payloads: store.payload_bytes()?,
-        index: Some(store.embedding_progress()?),
+        spent: store.queue().spent(now.start_of_day(), None)?,
+        waiting: store.queue().awaiting_model()?,
+        payloads: store.queue().payload_bytes()?,
+        index: Some(store.index().embedding_progress()?),
     })
 }
 
@@ -204,8 +204,8 @@ pub fn observer_of(
     daemon: &DaemonStatus,
     now: Time,
 ) -> Result<Observer, StoreError> {
-    let spent_today = store.spent(now.start_of_day(), None)?;
-    Ok(Observer { waiting: store.awaiting_model()?, ..observer(dir, settings, daemon, spent_today) })
+    let spent_today = store.queue().spent(now.start_of_day(), None)?;
+    Ok(Observer { waiting: store.queue().awaiting_model()?, ..observer(dir, settings, daemon, spent_today) })
 }
 
 fn observer(dir: &DataDir, settings: &Settings, daemon: &DaemonStatus, spent_today: Spent) -> Observer {

@@ -56,23 +56,23 @@ pub struct Part {
 /// Returns `None` if there is no such session.
 pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, AppError> {
     let one = Selection { project: None, session: Some(id), limit: 1, offset: 0 };
-    let Some(session) = store.list_sessions(&one)?.items.into_iter().next() else { return Ok(None) };
+    let Some(session) = store.sessions().page(&one)?.items.into_iter().next() else { return Ok(None) };
     // One extra row shows whether there is a next page.
-    let mut prompts = store.turns_from(id, part.from, part.most.saturating_add(1))?;
+    let mut prompts = store.records().turns_from(id, part.from, part.most.saturating_add(1))?;
     let next =
         prompts.get(usize::try_from(part.most).unwrap_or(usize::MAX)).map(|prompt| prompt.prompt_number);
     prompts.retain(|prompt| next.is_none_or(|next| prompt.prompt_number < next));
     let (Some(first), Some(last)) = (prompts.first(), prompts.last()) else {
-        let without_prompt = store.observations_of_turns(id, (i64::MIN, i64::MAX))?;
+        let without_prompt = store.records().observations_of_turns(id, (i64::MIN, i64::MAX))?;
         return Ok(Some(Story { without_prompt, ..empty(store, session)? }));
     };
     let span = (first.prompt_number, last.prompt_number);
-    let earlier = store.turn_before(id, span.0, part.most)?;
-    let mut events = store.events_of_turns(id, span)?;
-    files::shorten(&store.session_root(id)?, &mut events);
+    let earlier = store.records().turn_before(id, span.0, part.most)?;
+    let mut events = store.records().events_of_turns(id, span)?;
+    files::shorten(&store.sessions().root(id)?, &mut events);
     // Includes the numbers that no prompt has, so that the pages together show every observation once.
     let all = (if earlier.is_some() { span.0 } else { i64::MIN }, next.map_or(i64::MAX, |next| next - 1));
-    let mut observations = store.observations_of_turns(id, all)?;
+    let mut observations = store.records().observations_of_turns(id, all)?;
     let mut story = Story { earlier, next, ..empty(store, session)? };
     for prompt in prompts {
         let number = prompt.prompt_number;
@@ -94,13 +94,13 @@ pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, 
 /// A story without turns.
 fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
     let id = session.id;
-    let rows = store.retrievals(WhichRetrievals::OfSession(id), MAX_INJECTIONS)?;
+    let rows = store.injections().list(WhichRetrievals::OfSession(id), MAX_INJECTIONS)?;
     Ok(Story {
-        summary: store.last_summary(id)?,
-        spent: store.spent(Time(0), Some(id))?,
+        summary: store.records().last_summary(id)?,
+        spent: store.queue().spent(Time(0), Some(id))?,
         turns: Vec::new(),
         without_prompt: Vec::new(),
-        writers: store.writers(id)?,
+        writers: store.sessions().writers(id)?,
         given_at_start: Vec::new(),
         injections: rows.len(),
         injected_tokens: rows.iter().map(|row| row.retrieval.tokens).sum(),
@@ -116,7 +116,9 @@ fn give(store: &Store, story: &mut Story) -> Result<(), AppError> {
     let mut given = why::why(store, &request, MAX_INJECTIONS)?;
     given.reverse();
     let end = match story.next {
-        Some(next) => store.turns_from(story.session.id, next, 1)?.first().map(|turn| turn.created_at),
+        Some(next) => {
+            store.records().turns_from(story.session.id, next, 1)?.first().map(|turn| turn.created_at)
+        }
         None => None,
     };
     for one in given {

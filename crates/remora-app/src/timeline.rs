@@ -124,7 +124,7 @@ pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, Ap
         (None, Around::Time(at)) => Anchor::Time(at),
         (None, _) => Anchor::Now,
     };
-    let items = store.timeline(project, around, request.before, request.after)?;
+    let items = store.records().timeline(project, around, request.before, request.after)?;
     Ok(Timeline { anchor: record, project_id: project, items })
 }
 
@@ -141,8 +141,8 @@ pub fn everywhere(store: &Store, around: Around, most: u32) -> Result<Vec<Timeli
     };
     let mut items = Vec::new();
     // One by one, because the index that has them in order starts with the project.
-    for project in store.projects()? {
-        items.extend(store.timeline(project.id, anchor, most, 0)?);
+    for project in store.projects().list()? {
+        items.extend(store.records().timeline(project.id, anchor, most, 0)?);
     }
     items.retain(|item| record.as_ref().is_none_or(|record| record.id != item.id));
     items.sort_by_key(|item| (item.created_at, item.kind == RecordKind::Summary, item.id.number));
@@ -152,7 +152,7 @@ pub fn everywhere(store: &Store, around: Around, most: u32) -> Result<Vec<Timeli
 }
 
 fn moment(store: &Store, record: RecordId, scope: ProjectScope) -> Result<TimelineEntry, AppError> {
-    let found = store.timeline_entry(record)?.filter(|moment| includes(scope, moment));
+    let found = store.records().timeline_entry(record)?.filter(|moment| includes(scope, moment));
     found.ok_or_else(|| match record.kind {
         RecordKind::Observation | RecordKind::Summary | RecordKind::Turn => {
             AppError::UnknownRecord(record.to_string())
@@ -177,7 +177,7 @@ pub fn year(store: &Store, project: Option<ProjectId>, now: Time) -> Result<Year
     let noon = now.start_of_day().after(DAY / 2);
     let first = noon.before(DAY * (DAYS - 1));
     let mut counts: BTreeMap<String, i64> = BTreeMap::new();
-    for (at, count) in store.observations_by_quarter_hour(project, first.start_of_day())? {
+    for (at, count) in store.records().per_quarter_hour(project, first.start_of_day())? {
         *counts.entry(at.date()).or_default() += count;
     }
     let days = (0..DAYS).map(|day| {

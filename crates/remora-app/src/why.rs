@@ -56,7 +56,7 @@ pub fn why(store: &Store, request: &WhyRequest, most: u32) -> Result<Vec<Why>, A
         WhyRequest::Session(beginning) => WhichRetrievals::OfSession(session(store, beginning)?.id),
         WhyRequest::Record(record) => WhichRetrievals::OfRecord(*record),
     };
-    let rows = store.retrievals(which, most)?;
+    let rows = store.injections().list(which, most)?;
     rows.into_iter()
         .map(|row| {
             let lines = row.retrieval.items.iter().map(|item| line(store, item)).collect::<Result<_, _>>()?;
@@ -115,7 +115,7 @@ fn of_passages(
         .map(|sentence| sentence.text)
         .filter(|text| item.passages.contains(&fingerprint(text)))
         .collect();
-    for row in store.session_observations(session)? {
+    for row in store.records().of_session(session)? {
         let observation = &row.observation;
         let mut stated = CalledWrong::default();
         stated.add_observation(&observation.title, &observation.narrative, &observation.facts);

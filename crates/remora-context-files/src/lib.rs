@@ -90,10 +90,10 @@ fn change(
     change: impl FnOnce(&mut FilesAt),
 ) -> Result<Report, StoreError> {
     let _lock = store.lock_context_files()?;
-    let mut all = store.context_files(project)?;
+    let mut all = store.files().context_files(project)?;
     let number = place_of(&mut all, root);
     change(&mut all[number]);
-    store.set_context_files(project, &all)?;
+    store.files().set_context_files(project, &all)?;
     refresh_at(store, project, &mut all, number)
 }
 
@@ -123,7 +123,7 @@ fn place_of(all: &mut Vec<FilesAt>, root: &str) -> usize {
 /// Updates the files of a project, below every root that has any.
 pub fn refresh(store: &mut Store, project: ProjectId) -> Result<Vec<Report>, StoreError> {
     let _lock = store.lock_context_files()?;
-    let mut all = store.context_files(project)?;
+    let mut all = store.files().context_files(project)?;
     let mut reports = Vec::new();
     for number in (0..all.len()).rev() {
         reports.push(refresh_at(store, project, &mut all, number)?);
@@ -172,7 +172,7 @@ fn refresh_at(
     if !at.forms.any() && at.files.is_empty() && !is_excluded {
         all.remove(number);
     }
-    store.set_context_files(project, all)?;
+    store.files().set_context_files(project, all)?;
     Ok(Report { root, files })
 }
 
@@ -195,7 +195,7 @@ fn write_below(
             at.made_folders.push(made);
         }
     }
-    store.set_context_files(project, all)?;
+    store.files().set_context_files(project, all)?;
     let at = &mut all[number];
 
     let plans: Vec<Plan> = wanted.iter().map(|wanted| Plan::new(folder, wanted)).collect();

@@ -96,7 +96,7 @@ pub(crate) fn of(
     let mut wanted = Vec::new();
     let mut skipped = Vec::new();
     if at.forms.claude_md || at.forms.cursor {
-        let material = store.material(project, Recall::Everything, 1)?;
+        let material = store.injections().session_context(project, Recall::Everything, 1)?;
         let section = context::project_section(&material);
         for (is_on, path) in [(at.forms.claude_md, CLAUDE_MD), (at.forms.cursor, CURSOR_RULE)] {
             if let (true, Some(section)) = (is_on, &section) {
@@ -105,7 +105,7 @@ pub(crate) fn of(
         }
     }
     if at.forms.folders {
-        let touched = store.touched_files(project)?;
+        let touched = store.files().touched(project)?;
         for (folder, known) in by_folder(&touched, Path::new(&at.root)) {
             let shown = folder.to_string_lossy().into_owned();
             match may_write_in(&folder, root, repository) {

@@ -21,9 +21,9 @@ pub struct Done {
 
 /// Removes some notes. `false` if none were left.
 pub fn forget_some(store: &mut Store) -> Result<bool, StoreError> {
-    let ids: Vec<_> = store.known_notes()?.iter().take(STEP).map(|note| note.id).collect();
+    let ids: Vec<_> = store.notes().known()?.iter().take(STEP).map(|note| note.id).collect();
     if !ids.is_empty() {
-        store.remove_notes(&ids)?;
+        store.notes().remove(&ids)?;
     }
     Ok(!ids.is_empty())
 }
@@ -31,8 +31,8 @@ pub fn forget_some(store: &mut Store) -> Result<bool, StoreError> {
 /// Updates which notes are injected into every session. Called repeatedly during a sync, so that the first notes take
 /// effect before the last are read.
 pub fn settle(store: &mut Store, settings: &Memory) -> Result<(), StoreError> {
-    let known = store.known_notes()?;
-    store.set_always_injected(&always_injected(&known, settings))
+    let known = store.notes().known()?;
+    store.notes().set_always_injected(&always_injected(&known, settings))
 }
 
 /// Reads all changed notes in the foreground. `progress` receives the number left to read.
@@ -42,24 +42,24 @@ pub fn sync(
     mut progress: impl FnMut(usize),
 ) -> Result<Done, StoreError> {
     let Some(access) = Access::new(settings, store.dir()) else {
-        let gone = store.known_notes()?.len();
+        let gone = store.notes().known()?.len();
         while forget_some(store)? {}
-        store.set_always_injected(&[])?;
-        store.set_notes_state(&NotesState::default())?;
+        store.notes().set_always_injected(&[])?;
+        store.notes().set_state(&NotesState::default())?;
         return Ok(Done { gone, ..Done::default() });
     };
     let name = access.name();
-    let mut state = store.notes_state()?;
+    let mut state = store.notes().state()?;
     if state.source != name {
         while forget_some(store)? {}
         state = NotesState { source: name, ..NotesState::default() };
     }
     let mut done = Done::default();
-    match Round::begin(&access, &store.known_notes()?) {
+    match Round::begin(&access, &store.notes().known()?) {
         Ok(mut round) => {
             done.gone = round.gone().len();
             for ids in round.gone().chunks(STEP) {
-                store.remove_notes(ids)?;
+                store.notes().remove(ids)?;
             }
             loop {
                 progress(round.left());
@@ -67,7 +67,7 @@ pub fn sync(
                     Ok(notes) if notes.is_empty() && round.left() == 0 => break,
                     Ok(notes) => {
                         done.read += notes.len();
-                        store.put_notes(&notes)?;
+                        store.notes().put(&notes)?;
                     }
                     Err(problem) => {
                         done.problem = Some(problem);
@@ -84,6 +84,6 @@ pub fn sync(
     }
     state.problem = done.problem.as_ref().map(ToString::to_string);
     settle(store, settings)?;
-    store.set_notes_state(&state)?;
+    store.notes().set_state(&state)?;
     Ok(done)
 }

@@ -84,9 +84,9 @@ impl Budget {
         now: Time,
     ) -> Result<Result<Permit, Refusal>, StoreError> {
         let limits = &self.limits;
-        let day = store.spent(now.start_of_day(), None)?;
+        let day = store.queue().spent(now.start_of_day(), None)?;
         let session = if limits.session_tokens > 0 || limits.session_usd > 0.0 {
-            store.spent(Time(0), Some(batch.session))?
+            store.queue().spent(Time(0), Some(batch.session))?
         } else {
             Spent::default()
         };

@@ -58,6 +58,6 @@ impl Observer {
 
     /// Sessions whose transcripts may have grown since they were last read.
     pub fn unread(&self, store: &Store) -> Result<Vec<SessionId>, StoreError> {
-        store.growing_transcripts(store.dir().now().before(MAY_GROW))
+        store.sessions().growing_transcripts(store.dir().now().before(MAY_GROW))
     }
 }

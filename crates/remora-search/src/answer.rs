@@ -65,7 +65,7 @@ pub(crate) fn by_date(
     query: &SearchQuery,
     unwanted: Option<&str>,
 ) -> Result<Results, StoreError> {
-    let mut documents = store.newest(&query.filters, MAX_BY_DATE.max(query.offset + query.limit))?;
+    let mut documents = store.index().newest(&query.filters, MAX_BY_DATE.max(query.offset + query.limit))?;
     let every = documents.len();
     if let Some(unwanted) = unwanted {
         documents = lexical::without_records(store, unwanted, &query.filters, documents)?;
@@ -76,7 +76,7 @@ pub(crate) fn by_date(
     let page: Vec<DocumentId> =
         found.iter().skip(query.offset).take(query.limit).map(|outline| outline.id).collect();
     let mut hits = Vec::with_capacity(page.len());
-    for row in store.documents(&page)? {
+    for row in store.index().documents(&page)? {
         let mut hit = hit(&row, 0.0, Why::default());
         hit.snippet = snippet(&row.body, &[], &[]);
         hit.duplicates.extend(folded.get(&hit.id).into_iter().flatten());
@@ -98,7 +98,7 @@ pub(crate) fn by_date(
 /// The outlines of these documents, in the same order.
 fn ranked_by_date(store: &Store, documents: &[DocumentId]) -> Result<Vec<Ranked>, StoreError> {
     let outlines: FxHashMap<DocumentId, Outline> =
-        store.outlines(documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
+        store.index().outlines(documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
     let known = documents.iter().filter_map(|id| outlines.get(id));
     let ranked =
         |outline: &Outline| Ranked { outline: *outline, candidate: Candidate::new(outline.id), recency: 0.0 };
@@ -122,7 +122,8 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     let folded = if query.one_a_turn { collapse::one_a_turn(&mut ranking) } else { Folded::default() };
     if query.narrows && query.filters.is_narrow() {
         let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
-        let pass: HashSet<DocumentId> = store.passing(&documents, &query.filters)?.into_iter().collect();
+        let pass: HashSet<DocumentId> =
+            store.index().passing(&documents, &query.filters)?.into_iter().collect();
         ranking.retain(|ranked| pass.contains(&ranked.outline.id));
     }
     let mut found: Vec<Outline> = ranking.iter().map(|ranked| ranked.outline).collect();
@@ -225,8 +226,8 @@ fn top_up(
     ranking: &mut Vec<Ranked>,
     wanted: usize,
 ) -> Result<(), StoreError> {
-    let newest = store.newest(&query.filters, wanted + ranking.len())?;
-    for outline in store.outlines(&newest)? {
+    let newest = store.index().newest(&query.filters, wanted + ranking.len())?;
+    for outline in store.index().outlines(&newest)? {
         let is_known = ranking.iter().any(|ranked| ranked.outline.record == outline.record);
         if !is_known && ranking.len() < wanted {
             let candidate = Candidate::new(outline.id);
@@ -282,7 +283,7 @@ fn hits(
 ) -> Result<Vec<Shown>, StoreError> {
     let Asked { question, weighed, closeness, .. } = asked;
     let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
-    let rows = store.documents(&documents)?;
+    let rows = store.index().documents(&documents)?;
     let by_id: FxHashMap<DocumentId, &Ranked> =
         ranking.iter().map(|ranked| (ranked.outline.id, ranked)).collect();
     let mut shown = Vec::with_capacity(rows.len());

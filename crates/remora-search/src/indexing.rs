@@ -34,10 +34,10 @@ impl IndexBatch {
     /// Reads the next documents to embed. `None` if every document has its vector. Turns are included only if
     /// `with_turns` is set.
     pub fn next(store: &mut Store, model: &str, with_turns: bool) -> Result<Option<Self>, StoreError> {
-        store.use_embedding_model(model)?;
-        store.fill_documents()?;
-        store.embed_turns(with_turns)?;
-        let waiting = store.to_embed(STEP)?;
+        store.index().use_model(model)?;
+        store.index().fill()?;
+        store.index().embed_turns(with_turns)?;
+        let waiting = store.index().to_embed(STEP)?;
         Ok((!waiting.is_empty()).then_some(Self { waiting }))
     }
 
@@ -91,7 +91,7 @@ pub fn index_next(
     let model = embedder.model()?;
     let Some(batch) = IndexBatch::next(store, &model, with_turns)? else { return Ok(0) };
     let (model, made) = batch.embed(embedder)?;
-    store.put_vectors(&model, &made)?;
+    store.index().put_vectors(&model, &made)?;
     Ok(made.len())
 }
 

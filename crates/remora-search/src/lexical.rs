@@ -78,9 +78,9 @@ impl CommonWords {
             return Ok(COMMON + 1);
         }
         let frequency = match term.form {
-            Form::Call => store.trigram_frequency(&quoted(word), COMMON + 1)?,
+            Form::Call => store.index().trigram_frequency(&quoted(word), COMMON + 1)?,
             // Only its own text counts, not the context stored with the document.
-            _ => store.frequency(&format!("{{title body}} : ({})", expression(term)), COMMON + 1)?,
+            _ => store.index().frequency(&format!("{{title body}} : ({})", expression(term)), COMMON + 1)?,
         };
         if frequency > COMMON {
             self.words.insert(word.to_owned());
@@ -96,7 +96,7 @@ pub(crate) fn weigh(
     common: &mut CommonWords,
     pairs: &Pairs,
 ) -> Result<Vec<Weighed>, StoreError> {
-    let documents = store.about_documents()?;
+    let documents = store.index().size()?;
     common.follow(documents);
     let mut weighed = Vec::with_capacity(question.terms.len());
     for term in &question.terms {
@@ -159,7 +159,7 @@ impl Pairs {
             may_end[last_byte(*last)] = true;
         }
         let mut documents = Vec::new();
-        store.each_text(filters, |document, title, body| {
+        store.index().each_text(filters, |document, title, body| {
             let mut has = 0;
             for text in [title, body] {
                 let mut previous = '\0';
@@ -253,8 +253,14 @@ pub(crate) fn find(
         let found = if operators.name_parts() {
             in_parts(store, operators, within)?
         } else {
-            let mut found =
-                store.matching(&operators.expression(), WEIGHTS, filters, few, DocumentId(0), most)?;
+            let mut found = store.index().matching(
+                &operators.expression(),
+                WEIGHTS,
+                filters,
+                few,
+                DocumentId(0),
+                most,
+            )?;
             if let Some(unwanted) = operators.unwanted() {
                 let documents: Vec<DocumentId> = found.iter().map(|found| found.document).collect();
                 let kept = without_records(store, &unwanted, filters, documents)?;
@@ -269,9 +275,9 @@ pub(crate) fn find(
     }
     let mut found = match plain_expression(question, &weighed) {
         Some(Plain { expression, common }) => {
-            let newest = store.about_documents()?.saturating_sub(RECENT_DOCUMENTS);
+            let newest = store.index().size()?.saturating_sub(RECENT_DOCUMENTS);
             let after = if common { i64::try_from(newest).unwrap_or_default() } else { 0 };
-            store.matching(&expression, WEIGHTS, filters, few, DocumentId(after), most)?
+            store.index().matching(&expression, WEIGHTS, filters, few, DocumentId(after), most)?
         }
         None => Vec::new(),
     };
@@ -288,10 +294,12 @@ fn in_parts(
     Within { filters, few, most }: Within<'_>,
 ) -> Result<Vec<Match>, StoreError> {
     let mut found =
-        store.matching(&operators.candidates(), WEIGHTS, filters, few, DocumentId(0), MAX_MATCHES)?;
+        store.index().matching(&operators.candidates(), WEIGHTS, filters, few, DocumentId(0), MAX_MATCHES)?;
     let documents: Vec<DocumentId> = found.iter().map(|found| found.document).collect();
     let mut allowed = HashSet::new();
-    for record in store.record_texts(&documents)?.iter().filter(|record| operators.allow_record(record)) {
+    for record in
+        store.index().record_texts(&documents)?.iter().filter(|record| operators.allow_record(record))
+    {
         let wanted = record.documents.iter().filter(|document| operators.want_document(&document.part));
         allowed.extend(wanted.map(|document| document.id));
     }
@@ -308,9 +316,14 @@ pub(crate) fn without_records(
     filters: &Filters,
     mut documents: Vec<DocumentId>,
 ) -> Result<Vec<DocumentId>, StoreError> {
-    let matching = store.matching(unwanted, WEIGHTS, filters, None, DocumentId(0), MAX_UNWANTED)?;
+    let matching = store.index().matching(unwanted, WEIGHTS, filters, None, DocumentId(0), MAX_UNWANTED)?;
     let records_of = |documents: &[DocumentId]| -> Result<HashMap<DocumentId, RecordId>, StoreError> {
-        Ok(store.outlines(documents)?.into_iter().map(|outline| (outline.id, outline.record)).collect())
+        Ok(store
+            .index()
+            .outlines(documents)?
+            .into_iter()
+            .map(|outline| (outline.id, outline.record))
+            .collect())
     };
     let matching: Vec<DocumentId> = matching.into_iter().map(|found| found.document).collect();
     let gone: HashSet<RecordId> = records_of(&matching)?.into_values().collect();
@@ -357,8 +370,8 @@ fn add_pieces(
     for piece in question.pieces.iter().chain(calls) {
         let documents = match piece.chars().count() {
             0 => continue,
-            1 | 2 => store.containing(piece, filters, MAX_PER_PIECE)?,
-            _ => store.matching_trigrams(&quoted(piece), filters, MAX_PER_PIECE)?,
+            1 | 2 => store.index().containing(piece, filters, MAX_PER_PIECE)?,
+            _ => store.index().matching_trigrams(&quoted(piece), filters, MAX_PER_PIECE)?,
         };
         // The fewer documents contain it, the more it counts.
         #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]

@@ -58,14 +58,14 @@ impl Resident {
         model: &str,
         dimensions: usize,
     ) -> Result<(), StoreError> {
-        let epoch = store.vectors_epoch()?;
+        let epoch = store.index().vectors_epoch()?;
         if self.epoch != Some(epoch) || self.model != model || self.dimensions != dimensions {
             self.partitions.clear();
             self.epoch = Some(epoch);
             self.dimensions = dimensions;
             model.clone_into(&mut self.model);
         }
-        for project in store.vector_partitions(scope)? {
+        for project in store.index().vector_partitions(scope)? {
             let partition = self.partitions.entry(project).or_insert_with(|| Partition::new(dimensions));
             partition.refresh(store, project, model)?;
         }
@@ -221,7 +221,7 @@ impl Partition {
         self.used = Instant::now();
         let known = self.last;
         if known.is_none() {
-            self.reserve(store.count_vectors(project)?);
+            self.reserve(store.index().count_vectors(project)?);
         }
         let mut add = |document, scale, bytes: &[u8]| {
             // Wrong length for this model: corrupt, so it is skipped.
@@ -237,7 +237,7 @@ impl Partition {
             self.values.extend(bytes.iter().map(|byte| byte.cast_signed()));
             self.values.resize(self.documents.len() * stride(self.dimensions), 0);
         };
-        let last = store.each_vector(project, model, known, &mut add)?;
+        let last = store.index().each_vector(project, model, known, &mut add)?;
         self.last = Some(last);
         Ok(())
     }

@@ -88,7 +88,7 @@ impl Searcher {
         if wants_meaning {
             resident.refresh(store, filters.scope)?;
         }
-        let few = store.few_passing(filters)?;
+        let few = store.index().few_passing(filters)?;
         let within = Within { filters, few: few.as_ref(), most: pool };
         let near = |embedded: &Embeddings| nearest_here(resident, &question, embedded, within);
         // The search by words runs while the query is embedded and compared with the vectors in memory.
@@ -142,7 +142,7 @@ impl Searcher {
         }
         let documents: Vec<DocumentId> = candidates.iter().map(|candidate| candidate.document).collect();
         let outlines: FxHashMap<DocumentId, Outline> =
-            store.outlines(&documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
+            store.index().outlines(&documents)?.into_iter().map(|outline| (outline.id, outline)).collect();
         for candidate in &mut candidates {
             let outline = outlines.get(&candidate.document);
             candidate.used = outline.map_or(0.0, |outline| outline.feedback.worth(query.now) - 1.0);
@@ -282,14 +282,14 @@ impl Look<'_> {
         }
         let is_all = nearest.len() < self.first();
         let documents: Vec<DocumentId> = nearest.iter().map(|near| near.document).collect();
-        let pass: HashSet<DocumentId> = store.passing(&documents, filters)?.into_iter().collect();
+        let pass: HashSet<DocumentId> = store.index().passing(&documents, filters)?.into_iter().collect();
         let mut passed: Vec<Near> =
             nearest.into_iter().filter(|near| pass.contains(&near.document)).collect();
         if is_all || passed.len() >= most / 8 {
             passed.truncate(most);
             return Ok(passed);
         }
-        let all = store.all_passing(filters)?;
+        let all = store.index().all_passing(filters)?;
         Ok(self.resident.nearest_of(filters.scope, self.vector, most, &all))
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn hits(
 ) -> Result<Vec<Shown>, StoreError> {
     let meant = question.operators.as_ref().filter(|operators| operators.is_explicit);
     let mut found = Vec::new();
-    for waiting in store.waiting(&query.filters)? {
+    for waiting in store.index().waiting(&query.filters)? {
         // Quick test before the text is split into words: most texts have none of them.
         let folded = fold(&waiting.text);
         let may_match = weighed.iter().any(|term| match &term.term.form {

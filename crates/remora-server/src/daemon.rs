@@ -101,7 +101,7 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
         let mine = owner.clone();
         let reclaim = move |store: &mut Store| {
             store.allow_long_wal()?;
-            store.reclaim(&mine, Time::now())
+            store.queue().reclaim(&mine, Time::now())
         };
         let reclaimed = writer.call(reclaim).await;
         let mut opened = Files::of(dir);

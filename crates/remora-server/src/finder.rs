@@ -206,7 +206,10 @@ mod tests {
             files: Vec::new(),
         };
         let note = SavedText::new(&draft).unwrap();
-        store.save(&SaveFor::Directory(locate(temp.path())), &note, SavedBy::Person, Time::now()).unwrap();
+        store
+            .records()
+            .save(&SaveFor::Directory(locate(temp.path())), &note, SavedBy::Person, Time::now())
+            .unwrap();
         assert_eq!(index_next(&mut store, &mut Embedder::new(), true).unwrap(), 1);
 
         let (thread, _) = StoreThread::start(dir, "searcher", Arc::default()).unwrap();

@@ -24,7 +24,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     loop {
         news.borrow_and_update();
-        let due = shared.reader.call(|store| store.next_purge()).await;
+        let due = shared.reader.call(|store| store.forget().next_purge()).await;
         let wait = match due {
             Ok(None) => None,
             Ok(Some(due)) => {

@@ -57,13 +57,13 @@ async fn look(shared: &Shared, seen: &mut HashMap<ProjectId, Time>) -> Result<()
     let since =
         Time(Time::now().0.saturating_sub(i64::try_from(RECENT_WINDOW.as_millis()).unwrap_or(i64::MAX)));
     for WorkedIn { project, root, last_activity_at } in
-        shared.reader.call(move |store| store.worked_in_since(since)).await?
+        shared.reader.call(move |store| store.files().worked_in_since(since)).await?
     {
         if seen.insert(project, last_activity_at) == Some(last_activity_at) {
             continue;
         }
         let Some(files) = changed_in(Path::new(&root)).await else { continue };
-        shared.writer.call(move |store| store.set_changed_files(project, &files)).await?;
+        shared.writer.call(move |store| store.files().set_changed(project, &files)).await?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         let done = shared
             .writer
             .call(move |store| {
-                store.interrupt_quiet_sessions(Time::now())?;
+                store.sessions().interrupt_quiet(Time::now())?;
                 store.prune(&retention, Time::now())
             })
             .await;

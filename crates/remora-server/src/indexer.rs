@@ -101,7 +101,7 @@ impl Indexer {
                 }
                 _ => self.embed_builtin(batch).await?,
             };
-            self.shared.writer.call(move |store| store.put_vectors(&model, &made)).await?;
+            self.shared.writer.call(move |store| store.index().put_vectors(&model, &made)).await?;
         }
     }
 

@@ -176,12 +176,12 @@ impl Keeper {
 
     async fn look_at(&mut self, access: Access, memory: &Memory) -> Result<Done, StoreError> {
         let shared = Arc::clone(&self.shared);
-        let mut state = shared.reader.call(|store| store.notes_state()).await?;
+        let mut state = shared.reader.call(|store| store.notes().state()).await?;
         if state.source != access.name() {
             state = NotesState { source: access.name(), ..NotesState::default() };
             self.forget(state.clone()).await?;
         }
-        let known = shared.reader.call(|store| store.known_notes()).await?;
+        let known = shared.reader.call(|store| store.notes().known()).await?;
         let mut done = Done::default();
         match aside(move || Round::begin(&access, &known)).await? {
             Ok(round) => {
@@ -199,7 +199,7 @@ impl Keeper {
         let memory = memory.clone();
         let finish = move |store: &mut Store| {
             settle(store, &memory)?;
-            store.set_notes_state(&state)
+            store.notes().set_state(&state)
         };
         shared.writer.call(finish).await?;
         Ok(done)
@@ -214,7 +214,7 @@ impl Keeper {
         let mut done = Done { gone: round.gone().len(), ..Done::default() };
         for ids in round.gone().chunks(STEP) {
             let ids = ids.to_vec();
-            self.shared.writer.call(move |store| store.remove_notes(&ids)).await?;
+            self.shared.writer.call(move |store| store.notes().remove(&ids)).await?;
         }
         for batch in 0_usize.. {
             let read = aside(move || (round.read_some(), round)).await?;
@@ -223,7 +223,7 @@ impl Keeper {
                 Ok(notes) if notes.is_empty() && round.left() == 0 => break,
                 Ok(notes) => {
                     done.read += notes.len();
-                    self.shared.writer.call(move |store| store.put_notes(&notes)).await?;
+                    self.shared.writer.call(move |store| store.notes().put(&notes)).await?;
                 }
                 Err(problem) => {
                     done.problem = Some(problem);
@@ -245,8 +245,8 @@ impl Keeper {
     async fn forget(&self, state: NotesState) -> Result<(), StoreError> {
         while self.shared.writer.call(forget_some).await? {}
         let forget = move |store: &mut Store| {
-            store.set_always_injected(&[])?;
-            store.set_notes_state(&state)
+            store.notes().set_always_injected(&[])?;
+            store.notes().set_state(&state)
         };
         self.shared.writer.call(forget).await
     }

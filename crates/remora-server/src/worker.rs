@@ -47,7 +47,7 @@ pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Re
             _ = settings.changed() => {
                 worker.adopt(&settings.borrow_and_update().clone());
                 // Turns that waited for a working provider or a larger budget are retried now.
-                if let Err(error) = shared.writer.call(Store::retry_now).await {
+                if let Err(error) = shared.writer.call(|store| store.queue().retry_now()).await {
                     worker.report(&error.to_string());
                 }
             }
@@ -98,7 +98,7 @@ impl Worker {
                     alarm.notify_one();
                 }
                 store.clamp_future_times(Time::now())?;
-                store.reclaim_stale(Time::now())
+                store.queue().reclaim_stale(Time::now())
             })
             .await?;
         // One turn at a time, so that hooks can write in between.
@@ -128,7 +128,7 @@ impl Worker {
         }
         self.read_late().await?;
         let silence = self.silence;
-        let due = self.shared.writer.call(move |store| store.next_due(silence)).await?;
+        let due = self.shared.writer.call(move |store| store.queue().next_due(silence)).await?;
         let now = Time::now();
         let wait = due.map_or(MAX_SLEEP, |due| due.since(now)).clamp(MIN_SLEEP, MAX_SLEEP);
         Ok(self.read_again.values().min().map_or(wait, |due| due.since(now).min(wait)))
@@ -175,7 +175,7 @@ impl Worker {
     async fn end(mut self) {
         self.calls.shutdown().await;
         let owner = self.owner.clone();
-        if let Err(error) = self.shared.writer.call(move |store| store.release_all(&owner)).await {
+        if let Err(error) = self.shared.writer.call(move |store| store.queue().release_all(&owner)).await {
             self.report(&error.to_string());
         }
     }
@@ -200,7 +200,7 @@ async fn reflect(shared: Arc<Shared>, task: Task) -> SessionId {
                 answer = &mut asking => break answer,
                 () = tokio::time::sleep(HEARTBEAT) => {
                     let batch = task.batch().clone();
-                    let beaten = shared.writer.call(move |store| store.heartbeat(&batch, Time::now())).await;
+                    let beaten = shared.writer.call(move |store| store.queue().heartbeat(&batch, Time::now())).await;
                     if let Err(error) = beaten {
                         problems::report(Some(&shared.dir), &format!("daemon: {error}"));
                     }

@@ -12,6 +12,7 @@ use remora_core::context::{AboutFile, MAX_NOTE_LEN, substance};
 use remora_core::ids::ProjectId;
 use rusqlite::{OptionalExtension, params};
 
+use crate::handles::KnownFiles;
 use crate::material::{KNOWN_COLUMNS, read_known};
 use crate::{KnownSession, Store, StoreError};
 use remora_data::{Place, locate, worktree};
@@ -34,23 +35,23 @@ pub struct ProjectFile {
     whole: [PathBuf; 2],
 }
 
-impl Store {
+impl KnownFiles<'_> {
     /// Resolves a path to a file of this project. `None` if it is elsewhere.
-    pub fn project_file(&self, project: ProjectId, path: &Path) -> Result<Option<ProjectFile>, StoreError> {
+    pub fn get(self, project: ProjectId, path: &Path) -> Result<Option<ProjectFile>, StoreError> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
         if !path.is_absolute() || path.as_os_str().len() > MAX_PATH_LEN {
             return Ok(None);
         }
         let sql = "SELECT root FROM projects WHERE id = ?1";
         let root: Option<String> =
-            self.db.prepare_cached(sql)?.query_row([project.0], |row| row.get(0)).optional()?;
+            self.0.db.prepare_cached(sql)?.query_row([project.0], |row| row.get(0)).optional()?;
         let Some(root) = root.map(PathBuf::from) else { return Ok(None) };
         // The file may not exist yet, nor its folder.
         let real = fs::canonicalize(folder).map_or_else(|_| path.to_owned(), |folder| folder.join(name));
         let whole = [real, path.to_owned()];
         let mut tops = vec![root.clone()];
         if let Some(tree) = worktree(folder)
-            && self.is_tree_of(project, &tree)?
+            && self.0.is_tree_of(project, &tree)?
         {
             // First, because worktrees may lie below the root.
             tops.insert(0, tree);
@@ -61,11 +62,7 @@ impl Store {
     }
 
     /// Observations of other sessions about a file, newest first, at most `ENOUGH`.
-    pub fn about_file(
-        &self,
-        session: &KnownSession,
-        file: &ProjectFile,
-    ) -> Result<Vec<AboutFile>, StoreError> {
+    pub fn about(self, session: &KnownSession, file: &ProjectFile) -> Result<Vec<AboutFile>, StoreError> {
         let sql = format!(
             "SELECT {KNOWN_COLUMNS}, names, o.narrative AS narrative,
                  (SELECT host FROM sessions AS s WHERE s.id = o.session_id) AS host
@@ -78,11 +75,11 @@ impl Store {
              WHERE o.project_id = ?2 AND o.session_id <> ?3 AND o.superseded_by IS NULL AND o.deleted_at IS NULL"
         );
         let end = reversed(&file.path);
-        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut statement = self.0.db.prepare_cached(&sql)?;
         let mut rows =
             statement.query(params![end.trim_end_matches('/'), session.project.0, session.id.0])?;
-        let mut names = Names { store: self, project: session.project, file, trees: HashMap::new() };
-        let wrong = self.called_wrong(session.project)?;
+        let mut names = Names { store: self.0, project: session.project, file, trees: HashMap::new() };
+        let wrong = self.0.records().called_wrong(session.project)?;
         let mut about = Vec::new();
         while let Some(row) = rows.next()? {
             let named: Vec<String> = serde_json::from_str(&row.get::<_, String>("names")?)?;
@@ -103,13 +100,15 @@ impl Store {
         }
         let main_files =
             about.iter().filter_map(|about| Some((about.known.id, about.known.file.as_deref()?)));
-        let since = self.files_since(session.project, main_files)?;
+        let since = self.0.files().since(session.project, main_files)?;
         for about in &mut about {
             about.since = since.get(&about.known.id).copied();
         }
         Ok(about)
     }
+}
 
+impl Store {
     /// Whether a directory is the top of a working tree of this project.
     fn is_tree_of(&self, project: ProjectId, top: &Path) -> Result<bool, StoreError> {
         Ok(top.join(".git").exists() && self.is_place_of(project, &locate(top))?)

@@ -4,7 +4,8 @@ use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, params};
 
-use crate::{Store, StoreError};
+use crate::StoreError;
+use crate::handles::KnownFiles;
 
 /// A project with recent activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,10 +15,10 @@ pub struct WorkedIn {
     pub last_activity_at: Time,
 }
 
-impl Store {
+impl KnownFiles<'_> {
     /// The projects with activity after `at`.
-    pub fn worked_in_since(&self, at: Time) -> Result<Vec<WorkedIn>, StoreError> {
-        let mut statement = self.db.prepare_cached(
+    pub fn worked_in_since(self, at: Time) -> Result<Vec<WorkedIn>, StoreError> {
+        let mut statement = self.0.db.prepare_cached(
             "SELECT p.id, p.root, (SELECT max(last_activity_at) FROM sessions WHERE project_id = p.id) AS last
              FROM projects AS p WHERE last > ?1",
         )?;
@@ -31,23 +32,25 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    pub fn changed(self, project: ProjectId) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT value FROM meta WHERE key = ?1";
+        let json = self.0.db.prepare_cached(sql)?.query_row([key(project)], |row| row.get::<_, Vec<u8>>(0));
+        Ok(json.optional()?.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default())
+    }
+}
+
+impl KnownFiles<'_> {
     /// Stores the uncommitted files, as paths from the project's root.
-    pub fn set_changed_files(&mut self, project: ProjectId, files: &[String]) -> Result<(), StoreError> {
-        if self.changed_files(project)? == files {
+    pub fn set_changed(self, project: ProjectId, files: &[String]) -> Result<(), StoreError> {
+        if self.0.files().changed(project)? == files {
             return Ok(());
         }
         let files = serde_json::json!(files).to_string();
-        self.writable()?.execute(
+        self.0.writable()?.execute(
             "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)",
             params![key(project), files.into_bytes()],
         )?;
         Ok(())
-    }
-
-    pub fn changed_files(&self, project: ProjectId) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT value FROM meta WHERE key = ?1";
-        let json = self.db.prepare_cached(sql)?.query_row([key(project)], |row| row.get::<_, Vec<u8>>(0));
-        Ok(json.optional()?.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default())
     }
 }
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use remora_core::time::Time;
-use rusqlite::{TransactionBehavior, params};
+use rusqlite::params;
 
 use crate::{Store, StoreError, log};
 
@@ -34,7 +34,7 @@ impl Store {
         if !self.db.prepare_cached(sql)?.exists([latest.0])? {
             return Ok(0);
         }
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.begin()?;
         let sessions: Vec<i64> = transaction
             .prepare(
                 "UPDATE sessions SET started_at = min(started_at, ?1), last_activity_at = ?1,

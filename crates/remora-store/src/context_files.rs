@@ -7,9 +7,10 @@ use std::fs::File;
 use remora_core::context::TimelineItem;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
+use crate::handles::{KnownFiles, Projects};
 use crate::material::{KNOWN_COLUMNS, read_known};
 use crate::{Place, Store, StoreError, project, schema};
 
@@ -74,51 +75,47 @@ pub struct Touched {
     pub files: Vec<String>,
 }
 
-impl Store {
-    /// Takes the lock for changing context files. The kernel releases it even if the process is killed.
-    pub fn lock_context_files(&self) -> Result<File, StoreError> {
-        Ok(self.dir().lock_context_files()?)
-    }
-
+impl KnownFiles<'_> {
     /// All projects with context files.
-    pub fn all_context_files(&self) -> Result<Vec<(ProjectId, Vec<FilesAt>)>, StoreError> {
+    pub fn all_context_files(self) -> Result<Vec<(ProjectId, Vec<FilesAt>)>, StoreError> {
         let sql = "SELECT id, context_files FROM projects WHERE context_files IS NOT NULL ORDER BY id";
-        let mut statement = self.db.prepare_cached(sql)?;
+        let mut statement = self.0.db.prepare_cached(sql)?;
         let rows = statement
             .query_map([], |row| Ok((ProjectId(row.get(0)?), row.get::<_, String>(1)?)))?
             .collect::<Result<Vec<_>, _>>()?;
         rows.into_iter().map(|(project, json)| Ok((project, parse(&json)?))).collect()
     }
 
-    pub fn context_files(&self, project: ProjectId) -> Result<Vec<FilesAt>, StoreError> {
+    pub fn context_files(self, project: ProjectId) -> Result<Vec<FilesAt>, StoreError> {
         let sql = "SELECT context_files FROM projects WHERE id = ?1";
         let json: Option<Option<String>> =
-            self.db.query_row(sql, [project.0], |row| row.get(0)).optional()?;
+            self.0.db.query_row(sql, [project.0], |row| row.get(0)).optional()?;
         json.flatten().map_or(Ok(Vec::new()), |json| parse(&json))
     }
 
-    pub fn set_context_files(&mut self, project: ProjectId, files: &[FilesAt]) -> Result<(), StoreError> {
-        let json = match files {
-            [] => None,
-            files => Some(serde_json::to_string(files)?),
-        };
-        // Usually nothing has changed. The condition then avoids a write.
-        let sql = "UPDATE projects SET context_files = ?2 WHERE id = ?1 AND context_files IS NOT ?2";
-        self.writable()?.execute(sql, params![project.0, json])?;
-        Ok(())
+    /// The latest observations with the files they modified, or else read, newest first.
+    pub fn touched(self, project: ProjectId) -> Result<Vec<Touched>, StoreError> {
+        let sql = format!(
+            "SELECT {KNOWN_COLUMNS}, {FILES} AS files FROM observations AS o
+             LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
+             WHERE o.project_id = ?1 AND o.superseded_by IS NULL AND o.deleted_at IS NULL
+             ORDER BY o.created_at DESC, o.id DESC LIMIT {LATEST}"
+        );
+        let mut statement = self.0.db.prepare_cached(&sql)?;
+        let rows = statement.query_map([project.0], |row| {
+            let files: String = row.get("files")?;
+            Ok(Touched { known: read_known(row)?, files: serde_json::from_str(&files).unwrap_or_default() })
+        })?;
+        let mut touched: Vec<Touched> = rows.collect::<Result<_, _>>()?;
+        let wrong = self.0.records().called_wrong(project)?;
+        touched.retain(|touched| touched.known.may_be_injected(&wrong));
+        Ok(touched)
     }
+}
 
-    /// The project of a place. Created if it does not exist yet.
-    pub fn adopt_project(&mut self, place: &Place, at: Time) -> Result<ProjectId, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        schema::check(&transaction)?;
-        let project = project::resolve(&transaction, place, at)?;
-        transaction.commit()?;
-        Ok(project)
-    }
-
+impl Projects<'_> {
     /// Changes when a record of the project is added or forgotten, or when any record is changed in place.
-    pub fn memory_mark(&self, project: ProjectId) -> Result<MemoryMark, StoreError> {
+    pub fn memory_mark(self, project: ProjectId) -> Result<MemoryMark, StoreError> {
         let sql = "SELECT o.newest, o.number, s.newest, s.number, f.newest, f.number,
                  (SELECT value FROM meta WHERE key = 'memory_changed') FROM
                  (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM observations
@@ -127,7 +124,7 @@ impl Store {
                   WHERE project_id = ?1 AND checkpoint = 0 AND deleted_at IS NULL) AS s,
                  (SELECT ifnull(max(id), 0) AS newest, count(*) AS number FROM facts
                   WHERE ifnull(project_id, 0) IN (0, ?1) AND valid_to IS NULL AND deleted_at IS NULL) AS f";
-        let mark = self.db.prepare_cached(sql)?.query_row([project.0], |row| {
+        let mark = self.0.db.prepare_cached(sql)?.query_row([project.0], |row| {
             let mut records = [0; 6];
             for (column, number) in records.iter_mut().enumerate() {
                 *number = row.get(column)?;
@@ -136,24 +133,36 @@ impl Store {
         })?;
         Ok(mark)
     }
+}
 
-    /// The latest observations with the files they modified, or else read, newest first.
-    pub fn touched_files(&self, project: ProjectId) -> Result<Vec<Touched>, StoreError> {
-        let sql = format!(
-            "SELECT {KNOWN_COLUMNS}, {FILES} AS files FROM observations AS o
-             LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
-             WHERE o.project_id = ?1 AND o.superseded_by IS NULL AND o.deleted_at IS NULL
-             ORDER BY o.created_at DESC, o.id DESC LIMIT {LATEST}"
-        );
-        let mut statement = self.db.prepare_cached(&sql)?;
-        let rows = statement.query_map([project.0], |row| {
-            let files: String = row.get("files")?;
-            Ok(Touched { known: read_known(row)?, files: serde_json::from_str(&files).unwrap_or_default() })
-        })?;
-        let mut touched: Vec<Touched> = rows.collect::<Result<_, _>>()?;
-        let wrong = self.called_wrong(project)?;
-        touched.retain(|touched| touched.known.may_be_injected(&wrong));
-        Ok(touched)
+impl KnownFiles<'_> {
+    pub fn set_context_files(self, project: ProjectId, files: &[FilesAt]) -> Result<(), StoreError> {
+        let json = match files {
+            [] => None,
+            files => Some(serde_json::to_string(files)?),
+        };
+        // Usually nothing has changed. The condition then avoids a write.
+        let sql = "UPDATE projects SET context_files = ?2 WHERE id = ?1 AND context_files IS NOT ?2";
+        self.0.writable()?.execute(sql, params![project.0, json])?;
+        Ok(())
+    }
+}
+
+impl Projects<'_> {
+    /// The project of a place. Created if it does not exist yet.
+    pub fn adopt(self, place: &Place, at: Time) -> Result<ProjectId, StoreError> {
+        let transaction = self.0.begin()?;
+        schema::check(&transaction)?;
+        let project = project::resolve(&transaction, place, at)?;
+        transaction.commit()?;
+        Ok(project)
+    }
+}
+
+impl Store {
+    /// Takes the lock for changing context files. The kernel releases it even if the process is killed.
+    pub fn lock_context_files(&self) -> Result<File, StoreError> {
+        Ok(self.dir().lock_context_files()?)
     }
 }
 
@@ -181,7 +190,7 @@ mod tests {
     fn the_mark_of_a_memory_changes_if_one_observation_comes_as_another_goes() {
         let temp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
-        let project = store.adopt_project(&locate(temp.path()), Time(1)).unwrap();
+        let project = store.projects().adopt(&locate(temp.path()), Time(1)).unwrap();
         let save = |store: &mut Store, text: &str| {
             let draft = Draft {
                 text: text.to_owned(),
@@ -191,12 +200,12 @@ mod tests {
                 files: Vec::new(),
             };
             let text = SavedText::new(&draft).unwrap();
-            store.save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap();
+            store.records().save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap();
         };
         save(&mut store, "Totals are cents.");
-        let mark = store.memory_mark(project).unwrap();
+        let mark = store.projects().memory_mark(project).unwrap();
         store.db.execute("UPDATE observations SET deleted_at = 1", []).unwrap();
         save(&mut store, "Amounts are whole cents.");
-        assert_ne!(store.memory_mark(project).unwrap(), mark);
+        assert_ne!(store.projects().memory_mark(project).unwrap(), mark);
     }
 }

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::handles::Queue;
 use crate::rows::state;
 use crate::{Store, StoreError, spool, store};
 
@@ -34,6 +35,28 @@ pub struct QueueCounts {
     pub failed: i64,
 }
 
+impl Queue<'_> {
+    pub fn counts(self) -> Result<QueueCounts, StoreError> {
+        let sql = concat!(
+            "SELECT count(*) FILTER (WHERE state = 'pending'), count(*) FILTER (WHERE state = 'processing'),
+                 count(*) FILTER (WHERE state = 'awaiting_model'), count(*) FILTER (WHERE state = 'failed')
+             FROM (SELECT ",
+            state!(),
+            " AS state FROM pending_messages AS q)"
+        );
+        let mut counts = self.0.db.prepare_cached(sql)?.query_row([], |row| {
+            Ok(QueueCounts {
+                pending: row.get(0)?,
+                processing: row.get(1)?,
+                awaiting_model: row.get(2)?,
+                failed: row.get(3)?,
+            })
+        })?;
+        counts.pending += self.0.spooled()?;
+        Ok(counts)
+    }
+}
+
 impl Store {
     pub fn counts(&self) -> Result<Counts, StoreError> {
         let counts = self.db.query_row(
@@ -55,28 +78,8 @@ impl Store {
                 })
             },
         )?;
-        let QueueCounts { pending, processing, awaiting_model, failed } = self.queue_counts()?;
+        let QueueCounts { pending, processing, awaiting_model, failed } = self.queue().counts()?;
         Ok(Counts { pending, processing, awaiting_model, failed, ..counts })
-    }
-
-    pub fn queue_counts(&self) -> Result<QueueCounts, StoreError> {
-        let sql = concat!(
-            "SELECT count(*) FILTER (WHERE state = 'pending'), count(*) FILTER (WHERE state = 'processing'),
-                 count(*) FILTER (WHERE state = 'awaiting_model'), count(*) FILTER (WHERE state = 'failed')
-             FROM (SELECT ",
-            state!(),
-            " AS state FROM pending_messages AS q)"
-        );
-        let mut counts = self.db.prepare_cached(sql)?.query_row([], |row| {
-            Ok(QueueCounts {
-                pending: row.get(0)?,
-                processing: row.get(1)?,
-                awaiting_model: row.get(2)?,
-                failed: row.get(3)?,
-            })
-        })?;
-        counts.pending += self.spooled()?;
-        Ok(counts)
     }
 
     /// Records in the spool that are not in the database yet.

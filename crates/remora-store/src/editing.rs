@@ -4,15 +4,16 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::ObservationId;
 use remora_core::memory::Observation;
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::context_files::changed_in_place;
+use crate::handles::Records;
 use crate::rows::{OBSERVATION, read_observation};
 use crate::writing::{content_hash, rewrite};
-use crate::{SavedBy, Store, StoreError, retention};
+use crate::{SavedBy, StoreError, retention};
 
 /// The kind of a change to an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,17 +58,35 @@ pub struct Before {
     pub superseded_by: Option<Uuid>,
 }
 
-impl Store {
+impl Records<'_> {
+    /// Earlier versions of an observation, latest first.
+    pub fn revisions(self, id: ObservationId) -> Result<Vec<Revision>, StoreError> {
+        let sql =
+            "SELECT id, action, source, before, created_at FROM revisions WHERE record = ?1 ORDER BY id DESC";
+        let mut statement = self.0.db.prepare_cached(sql)?;
+        let rows = statement.query_map([id.to_string()], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, String>(3)?, Time(row.get(4)?)))
+        })?;
+        let read = |row: rusqlite::Result<(i64, String, String, String, Time)>| {
+            let (id, action, source, before, at) = row?;
+            let before = serde_json::from_str(&before)?;
+            Ok(Revision { id, action, source, before, created_at: at.iso(), created_at_epoch: at })
+        };
+        rows.map(read).collect()
+    }
+}
+
+impl Records<'_> {
     /// Replaces the content of an observation. `None` if it does not exist; the id of another observation if that has
     /// the same content.
-    pub fn edit_observation(
-        &mut self,
+    pub fn edit(
+        self,
         id: ObservationId,
         new: &Observation,
         by: SavedBy,
         at: Time,
     ) -> Result<Option<Result<(), ObservationId>>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let Some(before) = before(&transaction, id)? else { return Ok(None) };
         if let Some(twin) = twin(&transaction, id, new)? {
             return Ok(Some(Err(twin)));
@@ -83,15 +102,15 @@ impl Store {
     /// Lets one observation supersede others, which stay as history. If `merged` is given, it becomes the content of
     /// the first. If one of the others had replaced the first, directly or not, the first is current again. Returns
     /// whether anything changed; `None` if one of them does not exist.
-    pub fn replace_observations(
-        &mut self,
+    pub fn replace(
+        self,
         id: ObservationId,
         others: &[ObservationId],
         merged: Option<&Observation>,
         by: SavedBy,
         at: Time,
     ) -> Result<Option<bool>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let Some(own) = before(&transaction, id)? else { return Ok(None) };
         let uuid = uuid_of(&transaction, id)?;
         let mut replaced = Vec::new();
@@ -128,27 +147,11 @@ impl Store {
         Ok(Some(true))
     }
 
-    /// Earlier versions of an observation, latest first.
-    pub fn revisions(&self, id: ObservationId) -> Result<Vec<Revision>, StoreError> {
-        let sql =
-            "SELECT id, action, source, before, created_at FROM revisions WHERE record = ?1 ORDER BY id DESC";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([id.to_string()], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, String>(3)?, Time(row.get(4)?)))
-        })?;
-        let read = |row: rusqlite::Result<(i64, String, String, String, Time)>| {
-            let (id, action, source, before, at) = row?;
-            let before = serde_json::from_str(&before)?;
-            Ok(Revision { id, action, source, before, created_at: at.iso(), created_at_epoch: at })
-        };
-        rows.map(read).collect()
-    }
-
     /// Undoes the latest change of an observation, on every observation that it changed. `false` if there is no
     /// change.
-    pub fn undo_edit(&mut self, id: ObservationId, at: Time) -> Result<bool, StoreError> {
-        let Some(last) = self.revisions(id)?.into_iter().next() else { return Ok(false) };
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn undo_edit(self, id: ObservationId, at: Time) -> Result<bool, StoreError> {
+        let Some(last) = self.0.records().revisions(id)?.into_iter().next() else { return Ok(false) };
+        let transaction = self.0.begin()?;
         let mut changes = vec![(last.id, id)];
         // The observations that this one replaced, or the one that became current again when this one was replaced.
         let others = if last.action == Change::Supersede.name() {

@@ -12,9 +12,10 @@ use remora_core::time::Time;
 use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
+use crate::StoreError;
+use crate::handles::Records;
 use crate::import::IMPORTED;
 use crate::rows::{concepts, files};
-use crate::{Store, StoreError};
 use remora_data::DataDir;
 
 /// Condition for the project `?1`, or for all if it is NULL.
@@ -81,15 +82,15 @@ const FACTS: &str = concat!(
 /// Converts a row to a line.
 type Read<'a> = &'a dyn Fn(&Row<'_>) -> Result<Line, StoreError>;
 
-impl Store {
+impl Records<'_> {
     /// Exports a consistent state, of one project or of all. Global facts belong to no project.
     pub fn export<E: From<StoreError>>(
-        &self,
+        self,
         project: Option<ProjectId>,
         mut each: impl FnMut(Line) -> Result<(), E>,
     ) -> Result<(), E> {
-        let _snapshot = self.snapshot()?;
-        let dir = self.dir();
+        let _snapshot = self.0.snapshot()?;
+        let dir = self.0.dir();
         let readers: [(&str, Read<'_>); 6] = [
             (PROJECTS, &|row| read_project(dir, row)),
             (SESSIONS, &read_session),
@@ -99,7 +100,7 @@ impl Store {
             (FACTS, &read_fact),
         ];
         for (sql, read) in readers {
-            read_all(&self.db, sql, project, read, &mut each)?;
+            read_all(&self.0.db, sql, project, read, &mut each)?;
         }
         Ok(())
     }

@@ -5,13 +5,14 @@ use remora_core::fact::{Fact, FactKey, FactKind, FactScope, FactSource};
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
 use remora_data::new_uuid;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context_files::changed_in_place;
+use crate::handles::Facts;
 use crate::search::documents;
-use crate::{SavedBy, Store, StoreError, forget, laid_down, retention, times};
+use crate::{SavedBy, StoreError, forget, laid_down, retention, times};
 
 mod by_hand;
 
@@ -78,24 +79,39 @@ const HOLDS: &str = "f.valid_to IS NULL AND ifnull(f.project_id, 0) IN (0, ?1)
         SELECT 1 FROM facts AS own WHERE ifnull(own.project_id, 0) = ?1 AND own.key = f.key
         AND own.valid_to IS NULL AND own.deleted_at IS NULL AND (own.source = 'user' OR f.source <> 'user')))";
 
-impl Store {
+impl Facts<'_> {
+    /// A fact, whether it still holds or not.
+    pub fn get(self, id: FactId) -> Result<Option<FactRow>, StoreError> {
+        Ok(self.0.db.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read).optional()?)
+    }
+
+    /// All facts that hold for a project: those of the user, and the others with at least this trust. Most trusted
+    /// first, then newest first.
+    pub fn trusted(self, project: ProjectId, least_trust: f64) -> Result<Vec<FactRow>, StoreError> {
+        let sql = format!("{FACT} AND {HOLDS} AND (f.source = 'user' OR f.trust >= ?2)");
+        let mut facts = self.0.rows(&sql, &[&project.0, &least_trust], read)?;
+        // Sorted here: SQLite would prepare a sorter even for the few that there usually are.
+        facts.sort_by(|a, b| {
+            let by_trust = b.fact.trust.total_cmp(&a.fact.trust);
+            by_trust.then_with(|| (b.updated_at, b.id).cmp(&(a.updated_at, a.id)))
+        });
+        Ok(facts)
+    }
+}
+
+impl Facts<'_> {
     /// Stores a fact. Another current value of its key ends; the same value is confirmed instead.
-    pub fn record_fact(&mut self, new: &NewFact) -> Result<FactRow, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn record(self, new: &NewFact) -> Result<FactRow, StoreError> {
+        let transaction = self.0.begin()?;
         let id = record(&transaction, new)?.ok_or(StoreError::Forgotten)?;
         let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
         transaction.commit()?;
         Ok(row)
     }
 
-    /// A fact, whether it still holds or not.
-    pub fn fact(&self, id: FactId) -> Result<Option<FactRow>, StoreError> {
-        Ok(self.db.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read).optional()?)
-    }
-
     /// Ends a fact that is wrong: it is neither injected nor found from now on. `None` if no such fact holds.
-    pub fn end_fact(&mut self, id: FactId, by: SavedBy, at: Time) -> Result<Option<FactRow>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn end(self, id: FactId, by: SavedBy, at: Time) -> Result<Option<FactRow>, StoreError> {
+        let transaction = self.0.begin()?;
         // A trigger deletes its documents.
         let ended = transaction.execute(
             "UPDATE facts SET valid_to = max(valid_from + 1, ?2), updated_at = ?2
@@ -114,8 +130,8 @@ impl Store {
     }
 
     /// Reopens a fact that was ended. `None` if it does not exist, or if its key has another value now.
-    pub fn reopen_fact(&mut self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn reopen(self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
+        let transaction = self.0.begin()?;
         let reopened = transaction.execute(
             "UPDATE facts AS old SET valid_to = NULL, updated_at = ?2
              WHERE id = ?1 AND valid_to IS NOT NULL AND deleted_at IS NULL AND NOT EXISTS (
@@ -132,19 +148,6 @@ impl Store {
         let row = transaction.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read)?;
         transaction.commit()?;
         Ok(Some(row))
-    }
-
-    /// All facts that hold for a project: those of the user, and the others with at least this trust. Most trusted
-    /// first, then newest first.
-    pub fn trusted_facts(&self, project: ProjectId, least_trust: f64) -> Result<Vec<FactRow>, StoreError> {
-        let sql = format!("{FACT} AND {HOLDS} AND (f.source = 'user' OR f.trust >= ?2)");
-        let mut facts = self.rows(&sql, &[&project.0, &least_trust], read)?;
-        // Sorted here: SQLite would prepare a sorter even for the few that there usually are.
-        facts.sort_by(|a, b| {
-            let by_trust = b.fact.trust.total_cmp(&a.fact.trust);
-            by_trust.then_with(|| (b.updated_at, b.id).cmp(&(a.updated_at, a.id)))
-        });
-        Ok(facts)
     }
 }
 

@@ -7,11 +7,12 @@ use remora_core::settings::Provider;
 use remora_core::time::Time;
 use rusqlite::params;
 
+use crate::handles::{Queue, Records, Sessions};
 use crate::import::IMPORTED;
 use crate::rows::{
     EVENT, OBSERVATION, PROMPT, SUMMARY, read_event, read_observation, read_prompt, read_summary,
 };
-use crate::{Cursor, EventRow, News, ObservationRow, PromptRow, SavedBy, Store, StoreError, SummaryRow};
+use crate::{Cursor, EventRow, News, ObservationRow, PromptRow, SavedBy, StoreError, SummaryRow};
 
 /// A turn without an event for this long is not shown as running: its host was probably killed.
 const SILENCE: Duration = Duration::from_mins(20);
@@ -33,27 +34,27 @@ pub struct RunningTurn {
     pub last_activity_at: Time,
 }
 
-impl Store {
+impl Records<'_> {
     /// The rows before `cursor`, at most `most` of each kind, each list latest first. Checkpoints of summaries are
     /// left out: the session's summary includes them.
-    pub fn before(&self, cursor: Cursor, project: Option<ProjectId>, most: u32) -> Result<News, StoreError> {
+    pub fn before(self, cursor: Cursor, project: Option<ProjectId>, most: u32) -> Result<News, StoreError> {
         let project = project.map(|project| project.0);
         let rows = |id: &str, of: &str| {
             format!("AND {id} < ?1 AND (?3 IS NULL OR {of} = ?3) ORDER BY {id} DESC LIMIT ?2")
         };
         let of_session = "(SELECT project_id FROM sessions WHERE sessions.id = session_id)";
         Ok(News {
-            prompts: self.rows(
+            prompts: self.0.rows(
                 &format!("{PROMPT} {}", rows("id", of_session)),
                 &[&cursor.prompt, &most, &project],
                 read_prompt,
             )?,
-            observations: self.rows(
+            observations: self.0.rows(
                 &format!("{OBSERVATION} {}", rows("o.id", "o.project_id")),
                 &[&cursor.observation, &most, &project],
                 read_observation,
             )?,
-            summaries: self.rows(
+            summaries: self.0.rows(
                 &format!("{SUMMARY} AND s.checkpoint = 0 {}", rows("s.id", "s.project_id")),
                 &[&cursor.summary, &most, &project],
                 read_summary,
@@ -64,7 +65,7 @@ impl Store {
 
     /// Running turns, latest first, each with its last `events` tool calls.
     pub fn running_turns(
-        &self,
+        self,
         project: Option<ProjectId>,
         most: u32,
         events: u32,
@@ -77,7 +78,7 @@ impl Store {
                    WHERE s.turn_open = 1 AND s.status = 'active' AND s.last_activity_at > ?1
                    AND (?2 IS NULL OR s.project_id = ?2) ORDER BY s.last_activity_at DESC LIMIT ?3";
         let since = now.before(SILENCE).0;
-        let mut turns = self.rows(sql, &[&since, &project.map(|project| project.0), &most], |row| {
+        let mut turns = self.0.rows(sql, &[&since, &project.map(|project| project.0), &most], |row| {
             Ok(RunningTurn {
                 session: SessionId(row.get(0)?),
                 project: row.get(1)?,
@@ -94,63 +95,71 @@ impl Store {
             let key = params![turn.session.0, turn.prompt_number];
             let count = "SELECT count(*) FROM event_traces WHERE session_id = ?1 AND prompt_number = ?2
                          AND tool IS NOT NULL";
-            turn.tools = self.db.prepare_cached(count)?.query_row(key, |row| row.get(0))?;
+            turn.tools = self.0.db.prepare_cached(count)?.query_row(key, |row| row.get(0))?;
             let sql = format!(
                 "{EVENT} WHERE t.session_id = ?1 AND t.prompt_number = ?2 AND t.tool IS NOT NULL
                  ORDER BY t.id DESC LIMIT ?3"
             );
-            turn.events = self.rows(&sql, &[&turn.session.0, &turn.prompt_number, &events], read_event)?;
+            turn.events = self.0.rows(&sql, &[&turn.session.0, &turn.prompt_number, &events], read_event)?;
             turn.events.reverse();
         }
         Ok(turns)
     }
 
     /// Turns of a session from this number on, in order.
-    pub fn turns_from(&self, session: SessionId, from: i64, most: u32) -> Result<Vec<PromptRow>, StoreError> {
+    pub fn turns_from(self, session: SessionId, from: i64, most: u32) -> Result<Vec<PromptRow>, StoreError> {
         let sql =
             format!("{PROMPT} AND session_id = ?1 AND prompt_number >= ?2 ORDER BY prompt_number LIMIT ?3");
-        self.rows(&sql, &[&session.0, &from, &most], read_prompt)
+        self.0.rows(&sql, &[&session.0, &from, &most], read_prompt)
     }
 
     /// The number of the turn that is `back` turns before this one, or of the first turn.
-    pub fn turn_before(&self, session: SessionId, number: i64, back: u32) -> Result<Option<i64>, StoreError> {
+    pub fn turn_before(self, session: SessionId, number: i64, back: u32) -> Result<Option<i64>, StoreError> {
         let sql =
             "SELECT min(prompt_number) FROM (SELECT prompt_number FROM user_prompts WHERE session_id = ?1
                    AND prompt_number < ?2 AND deleted_at IS NULL ORDER BY prompt_number DESC LIMIT ?3)";
-        Ok(self.db.prepare_cached(sql)?.query_row(params![session.0, number, back], |row| row.get(0))?)
+        Ok(self.0.db.prepare_cached(sql)?.query_row(params![session.0, number, back], |row| row.get(0))?)
     }
 
     /// Events of a session's turns between two numbers, inclusive, in order.
     pub fn events_of_turns(
-        &self,
+        self,
         session: SessionId,
         (first, last): (i64, i64),
     ) -> Result<Vec<EventRow>, StoreError> {
         let sql = format!(
             "{EVENT} WHERE t.session_id = ?1 AND t.prompt_number BETWEEN ?2 AND ?3 ORDER BY t.created_at, t.id"
         );
-        self.rows(&sql, &[&session.0, &first, &last], read_event)
+        self.0.rows(&sql, &[&session.0, &first, &last], read_event)
     }
 
     /// Observations of those turns, in order.
     pub fn observations_of_turns(
-        &self,
+        self,
         session: SessionId,
         (first, last): (i64, i64),
     ) -> Result<Vec<ObservationRow>, StoreError> {
         let sql = format!(
             "{OBSERVATION} AND o.session_id = ?1 AND o.prompt_number BETWEEN ?2 AND ?3 ORDER BY o.prompt_number, o.id"
         );
-        self.rows(&sql, &[&session.0, &first, &last], read_observation)
+        self.0.rows(&sql, &[&session.0, &first, &last], read_observation)
     }
 
+    /// The latest summary of a session.
+    pub fn last_summary(self, session: SessionId) -> Result<Option<SummaryRow>, StoreError> {
+        let sql = format!("{SUMMARY} AND s.session_id = ?1 ORDER BY s.prompt_number DESC, s.id DESC LIMIT 1");
+        Ok(self.0.rows(&sql, &[&session.0], read_summary)?.pop())
+    }
+}
+
+impl Sessions<'_> {
     /// Providers and models of a session's observations and summaries, without the built-in observer and saved texts.
-    pub fn writers(&self, session: SessionId) -> Result<Vec<(String, String)>, StoreError> {
+    pub fn writers(self, session: SessionId) -> Result<Vec<(String, String)>, StoreError> {
         let sql = "SELECT provider, model FROM observations WHERE session_id = ?1 AND deleted_at IS NULL
                    UNION SELECT provider, model FROM session_summaries WHERE session_id = ?1 AND deleted_at IS NULL
                    ORDER BY 1, 2";
         let mut writers: Vec<(String, String)> =
-            self.rows(sql, &[&session.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            self.0.rows(sql, &[&session.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
         writers.retain(|(provider, _)| {
             let own = provider.strip_prefix(IMPORTED).unwrap_or(provider);
             own != Provider::Builtin.as_str() && SavedBy::from_provider(own).is_none()
@@ -165,16 +174,12 @@ impl Store {
         });
         Ok(writers)
     }
+}
 
-    /// The latest summary of a session.
-    pub fn last_summary(&self, session: SessionId) -> Result<Option<SummaryRow>, StoreError> {
-        let sql = format!("{SUMMARY} AND s.session_id = ?1 ORDER BY s.prompt_number DESC, s.id DESC LIMIT 1");
-        Ok(self.rows(&sql, &[&session.0], read_summary)?.pop())
-    }
-
+impl Queue<'_> {
     /// Failed events, latest first.
-    pub fn failed_events(&self, most: u32) -> Result<Vec<EventRow>, StoreError> {
+    pub fn failed_events(self, most: u32) -> Result<Vec<EventRow>, StoreError> {
         let sql = format!("{EVENT} WHERE q.status = 'failed' ORDER BY t.id DESC LIMIT ?1");
-        self.rows(&sql, &[&most], read_event)
+        self.0.rows(&sql, &[&most], read_event)
     }
 }

@@ -6,11 +6,12 @@ use remora_core::feedback::{self, Feedback, Verdict};
 use remora_core::ids::ObservationId;
 use remora_core::time::Time;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context_files::changed_in_place;
+use crate::handles::Records;
 use crate::retrievals::{Moment, Retrieval};
 use crate::{Batch, SavedBy, Store, StoreError, laid_down, log, retention, times, wrong};
 
@@ -105,49 +106,33 @@ pub struct Judged {
     pub feedback: Feedback,
 }
 
-impl Store {
-    pub fn feedback(&self, observation: ObservationId) -> Result<Feedback, StoreError> {
+impl Records<'_> {
+    pub fn feedback(self, observation: ObservationId) -> Result<Feedback, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM observation_feedback AS f WHERE f.observation_id = ?1");
-        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut statement = self.0.db.prepare_cached(&sql)?;
         let found = statement.query_row([observation.0], |row| read(row, 0)).optional()?;
         Ok(found.unwrap_or_default())
     }
+}
 
+impl Records<'_> {
     /// Counts observations that were requested by id. A failure is only logged, so that they are still shown.
-    pub fn count_fetched(&mut self, observations: &[ObservationId], at: Time) {
-        if let Err(error) = self.try_count_fetched(observations, at) {
-            log::warn(self.dir(), "feedback", &format!("what was looked up was not counted: {error}"));
+    pub fn count_fetched(self, observations: &[ObservationId], at: Time) {
+        if let Err(error) = self.0.try_count_fetched(observations, at) {
+            log::warn(self.0.dir(), "feedback", &format!("what was looked up was not counted: {error}"));
         }
-    }
-
-    fn try_count_fetched(&mut self, observations: &[ObservationId], at: Time) -> Result<(), StoreError> {
-        // A newer program counts by itself, and a disk that cannot be written is reported elsewhere.
-        if observations.is_empty() || self.read_only().is_some() {
-            return Ok(());
-        }
-        let ids: Vec<i64> = observations.iter().map(|id| id.0).collect();
-        self.writable()?
-            .prepare_cached(
-                "INSERT INTO observation_feedback (observation_id, fetched, last_used_at)
-                 SELECT o.id, 1, ?2 FROM json_each(?1) AS wanted JOIN observations AS o ON o.id = wanted.value
-                 WHERE true
-                 ON CONFLICT (observation_id) DO UPDATE SET fetched = fetched + 1,
-                     last_used_at = max(ifnull(last_used_at, 0), excluded.last_used_at)",
-            )?
-            .execute(params![serde_json::to_string(&ids)?, at.0])?;
-        Ok(())
     }
 
     /// Stores a verdict on an observation, or undoes one with `undo`. `None` if the observation does not exist.
     pub fn judge(
-        &mut self,
+        self,
         observation: ObservationId,
         verdict: Verdict,
         undo: bool,
         by: SavedBy,
         at: Time,
     ) -> Result<Option<Judged>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let is_there = "SELECT 1 FROM observations WHERE id = ?1 AND deleted_at IS NULL";
         if !transaction.prepare_cached(is_there)?.exists([observation.0])? {
             return Ok(None);
@@ -179,7 +164,27 @@ impl Store {
         let sql = "SELECT pinned_at FROM observations WHERE id = ?1";
         let pinned_at: Option<i64> = transaction.query_row(sql, [observation.0], |row| row.get(0))?;
         transaction.commit()?;
-        Ok(Some(Judged { pinned_at: pinned_at.map(Time), feedback: self.feedback(observation)? }))
+        Ok(Some(Judged { pinned_at: pinned_at.map(Time), feedback: self.0.records().feedback(observation)? }))
+    }
+}
+
+impl Store {
+    fn try_count_fetched(&self, observations: &[ObservationId], at: Time) -> Result<(), StoreError> {
+        // A newer program counts by itself, and a disk that cannot be written is reported elsewhere.
+        if observations.is_empty() || self.read_only().is_some() {
+            return Ok(());
+        }
+        let ids: Vec<i64> = observations.iter().map(|id| id.0).collect();
+        self.writable()?
+            .prepare_cached(
+                "INSERT INTO observation_feedback (observation_id, fetched, last_used_at)
+                 SELECT o.id, 1, ?2 FROM json_each(?1) AS wanted JOIN observations AS o ON o.id = wanted.value
+                 WHERE true
+                 ON CONFLICT (observation_id) DO UPDATE SET fetched = fetched + 1,
+                     last_used_at = max(ifnull(last_used_at, 0), excluded.last_used_at)",
+            )?
+            .execute(params![serde_json::to_string(&ids)?, at.0])?;
+        Ok(())
     }
 }
 
@@ -224,7 +229,7 @@ mod tests {
     #[test]
     fn feedback_is_deleted_with_its_observation_and_never_exists_without_one() {
         let temp = tempfile::tempdir().unwrap();
-        let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
+        let store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
         let draft = Draft {
             text: "Totals are cents.".to_owned(),
             title: None,
@@ -233,18 +238,24 @@ mod tests {
             files: Vec::new(),
         };
         let place = SaveFor::Directory(locate(temp.path()));
-        let id =
-            store.save(&place, &SavedText::new(&draft).unwrap(), SavedBy::Program, Time(1)).unwrap().id();
-        store.count_fetched(&[id, ObservationId(99)], Time(2));
+        let id = store
+            .records()
+            .save(&place, &SavedText::new(&draft).unwrap(), SavedBy::Program, Time(1))
+            .unwrap()
+            .id();
+        store.records().count_fetched(&[id, ObservationId(99)], Time(2));
         assert_eq!(
-            store.judge(ObservationId(99), Verdict::Useful, false, SavedBy::Person, Time(2)).unwrap(),
+            store
+                .records()
+                .judge(ObservationId(99), Verdict::Useful, false, SavedBy::Person, Time(2))
+                .unwrap(),
             None
         );
         let rows = |store: &Store| {
             let sql = "SELECT count(*) FROM observation_feedback";
             store.db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
         };
-        assert_eq!((store.feedback(id).unwrap().fetched, rows(&store)), (1, 1));
+        assert_eq!((store.records().feedback(id).unwrap().fetched, rows(&store)), (1, 1));
         store.db.execute("DELETE FROM observations WHERE id = ?1", [id.0]).unwrap();
         assert_eq!(rows(&store), 0);
     }

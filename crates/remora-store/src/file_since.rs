@@ -16,41 +16,44 @@ use remora_core::context::FileSince;
 use remora_core::ids::{ObservationId, ProjectId};
 use rusqlite::{OptionalExtension, params};
 
+use crate::handles::KnownFiles;
 use crate::{Store, StoreError};
 
 /// After this many later changes, an observation about a file may be outdated.
 const MUCH: usize = 3;
 
-impl Store {
+impl KnownFiles<'_> {
     /// The file that an observation is mostly about.
-    pub fn main_file(&self, observation: ObservationId) -> Result<Option<String>, StoreError> {
+    pub fn main_of(self, observation: ObservationId) -> Result<Option<String>, StoreError> {
         // Modified files sort before read ones.
         let sql =
             "SELECT path FROM observation_files WHERE observation_id = ?1 ORDER BY how, position LIMIT 1";
-        Ok(self.db.prepare_cached(sql)?.query_row([observation.0], |row| row.get(0)).optional()?)
+        Ok(self.0.db.prepare_cached(sql)?.query_row([observation.0], |row| row.get(0)).optional()?)
     }
 
     /// The observations whose main file has changed or is gone.
-    pub fn files_since<'a>(
-        &self,
+    pub fn since<'a>(
+        self,
         project: ProjectId,
         main_files: impl IntoIterator<Item = (i64, &'a str)>,
     ) -> Result<BTreeMap<i64, FileSince>, StoreError> {
         let sql = "SELECT root FROM projects WHERE id = ?1";
         let root: Option<String> =
-            self.db.prepare_cached(sql)?.query_row([project.0], |row| row.get(0)).optional()?;
+            self.0.db.prepare_cached(sql)?.query_row([project.0], |row| row.get(0)).optional()?;
         let Some(root) = root.map(PathBuf::from) else { return Ok(BTreeMap::new()) };
         let mut since = BTreeMap::new();
         let is_checkout = LazyCell::new(|| root.join(".git").exists());
         for (observation, path) in main_files {
-            let changed = || self.changed_since(project, observation, path);
+            let changed = || self.0.changed_since(project, observation, path);
             let found =
                 if is_gone(&root, path, || *is_checkout) { Some(FileSince::Gone) } else { changed()? };
             since.extend(found.map(|found| (observation, found)));
         }
         Ok(since)
     }
+}
 
+impl Store {
     fn changed_since(
         &self,
         project: ProjectId,

@@ -4,7 +4,8 @@ use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 
-use crate::{Page, Store, StoreError};
+use crate::handles::{KnownFiles, Records};
+use crate::{Page, StoreError};
 
 /// A file that observations name.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,10 +31,10 @@ pub struct AboutLine {
     pub superseded: bool,
 }
 
-impl Store {
+impl KnownFiles<'_> {
     /// Files whose path contains `part`, by latest observation.
-    pub fn known_files(
-        &self,
+    pub fn list(
+        self,
         project: Option<ProjectId>,
         part: &str,
         most: u32,
@@ -50,7 +51,7 @@ impl Store {
                    AND (?2 = '' OR instr(lower(f.path), lower(?2)) > 0)
                    GROUP BY o.project_id, f.path ORDER BY last_at DESC, f.path LIMIT ?3 OFFSET ?4";
         let mut total = 0;
-        let items = self.rows(sql, &[&project, &part, &most, &offset], |row| {
+        let items = self.0.rows(sql, &[&project, &part, &most, &offset], |row| {
             total = row.get(6)?;
             Ok(KnownFile {
                 project: row.get(0)?,
@@ -66,7 +67,7 @@ impl Store {
 
     /// Observations that name exactly this path, latest first.
     pub fn lines_about(
-        &self,
+        self,
         project: ProjectId,
         path: &str,
         most: u32,
@@ -75,7 +76,7 @@ impl Store {
                    FROM observation_files AS f JOIN observations AS o ON o.id = f.observation_id
                    WHERE f.path = ?1 AND o.project_id = ?2 AND o.deleted_at IS NULL
                    ORDER BY f.observation_id DESC LIMIT ?3";
-        self.rows(sql, &[&path, &project.0, &most], |row| {
+        self.0.rows(sql, &[&path, &project.0, &most], |row| {
             Ok(AboutLine {
                 id: ObservationId(row.get(0)?),
                 kind: row.get::<_, String>(1)?.into(),
@@ -85,17 +86,19 @@ impl Store {
             })
         })
     }
+}
 
+impl Records<'_> {
     /// The number of observations in each quarter of an hour since then. In every time zone, days begin with one.
-    pub fn observations_by_quarter_hour(
-        &self,
+    pub fn per_quarter_hour(
+        self,
         project: Option<ProjectId>,
         since: Time,
     ) -> Result<Vec<(Time, i64)>, StoreError> {
         let sql = "SELECT created_at / 900000, count(*) FROM observations INDEXED BY observations_by_project
                    WHERE deleted_at IS NULL AND (?1 IS NULL OR project_id = ?1) AND created_at >= ?2
                    GROUP BY 1";
-        self.rows(sql, &[&project.map(|project| project.0), &since.0], |row| {
+        self.0.rows(sql, &[&project.map(|project| project.0), &since.0], |row| {
             Ok((Time(row.get::<_, i64>(0)? * 900_000), row.get(1)?))
         })
     }

@@ -9,15 +9,16 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::FactId;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{SavedBy, Store, StoreError, facts, wrong};
+use crate::handles::{Facts, Records};
+use crate::{SavedBy, StoreError, facts, wrong};
 
 /// The key in `meta` of the records whose last verdict, or end, is a program's, as JSON: `["12", "f5", "t2"]`.
 const JUDGED_BY_PROGRAMS: &str = "judged_by_programs";
 
-impl Store {
+impl Records<'_> {
     /// Whether a person laid a record down: it is their own word, they corrected it, or their verdict on it stands.
-    pub fn is_laid_down(&self, record: RecordId) -> Result<bool, StoreError> {
-        let by_program = is_judged_by_program(&self.db, record)?;
+    pub fn is_user_statement(self, record: RecordId) -> Result<bool, StoreError> {
+        let by_program = is_judged_by_program(&self.0.db, record)?;
         match record.kind {
             RecordKind::Observation => {
                 let sql = "SELECT 1 FROM observations AS o LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
@@ -25,26 +26,28 @@ impl Store {
                      OR EXISTS (SELECT 1 FROM revisions WHERE record = ?2 AND source = 'user')
                      OR NOT ?3 AND (o.pinned_at IS NOT NULL OR f.useful > 0 OR f.wrong > 0))";
                 let values = params![record.number, record.to_string(), by_program];
-                Ok(self.db.prepare_cached(sql)?.exists(values)?)
+                Ok(self.0.db.prepare_cached(sql)?.exists(values)?)
             }
             RecordKind::Fact => {
                 let sql = "SELECT 1 FROM facts WHERE id = ?1 AND source = 'user'";
-                Ok(self.db.prepare_cached(sql)?.exists([record.number])?)
+                Ok(self.0.db.prepare_cached(sql)?.exists([record.number])?)
             }
             RecordKind::Turn | RecordKind::Summary => {
-                Ok(!by_program && wrong::wrong_records(&self.db)?.contains(&record))
+                Ok(!by_program && wrong::wrong_records(&self.0.db)?.contains(&record))
             }
             // The user wrote it.
             RecordKind::Note => Ok(true),
             RecordKind::Event => Ok(false),
         }
     }
+}
 
+impl Facts<'_> {
     /// Whether a program may make an ended fact current again: it is not a person's, and no person ended it.
-    pub fn may_program_reopen(&self, id: FactId) -> Result<bool, StoreError> {
+    pub fn may_program_reopen(self, id: FactId) -> Result<bool, StoreError> {
         let record = RecordId { kind: RecordKind::Fact, number: id.0 };
-        Ok(!self.is_laid_down(record)?
-            && (is_judged_by_program(&self.db, record)? || facts::is_replaced(&self.db, id)?))
+        Ok(!self.0.records().is_user_statement(record)?
+            && (is_judged_by_program(&self.0.db, record)? || facts::is_replaced(&self.0.db, id)?))
     }
 }
 

@@ -10,8 +10,9 @@ use remora_core::ids::SessionId;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::StoreError;
+use crate::handles::Injections;
 use crate::retrievals::Retrieval;
-use crate::{Store, StoreError};
 
 /// The injections of an agent in the current epoch of its session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,10 +23,10 @@ pub struct Ledger {
     pub records: HashSet<RecordId>,
 }
 
-impl Store {
+impl Injections<'_> {
     /// `agent` is empty for the main agent.
-    pub fn ledger(&self, session: SessionId, agent: &str) -> Result<Ledger, StoreError> {
-        let mut statement = self.db.prepare_cached(
+    pub fn ledger(self, session: SessionId, agent: &str) -> Result<Ledger, StoreError> {
+        let mut statement = self.0.db.prepare_cached(
             "SELECT passage_hash, record FROM injections WHERE session_id = ?1 AND agent = ?2
              AND epoch = (SELECT epoch FROM sessions WHERE id = ?1)",
         )?;
@@ -38,18 +39,20 @@ impl Store {
         Ok(ledger)
     }
 
-    /// Records that the host emptied the session's context, by compaction or because the user cleared it.
-    pub fn begin_epoch(&mut self, session: SessionId, at: Time) -> Result<(), StoreError> {
-        let sql = "UPDATE sessions SET epoch = epoch + 1, emptied_at = ?2 WHERE id = ?1";
-        self.writable()?.execute(sql, params![session.0, at.0])?;
-        Ok(())
-    }
-
     /// When the host last emptied the session's context.
-    pub fn emptied_at(&self, session: SessionId) -> Result<Option<Time>, StoreError> {
+    pub fn emptied_at(self, session: SessionId) -> Result<Option<Time>, StoreError> {
         let sql = "SELECT emptied_at FROM sessions WHERE id = ?1";
-        let found = self.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?;
+        let found = self.0.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?;
         Ok(found.flatten().map(Time))
+    }
+}
+
+impl Injections<'_> {
+    /// Records that the host emptied the session's context, by compaction or because the user cleared it.
+    pub fn begin_epoch(self, session: SessionId, at: Time) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET epoch = epoch + 1, emptied_at = ?2 WHERE id = ?1";
+        self.0.writable()?.execute(sql, params![session.0, at.0])?;
+        Ok(())
     }
 }
 

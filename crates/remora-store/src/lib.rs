@@ -22,6 +22,7 @@ mod feedback;
 mod file_since;
 pub mod files;
 pub mod forget;
+mod handles;
 mod idempotency;
 pub mod import;
 mod known_files;

@@ -9,6 +9,7 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 use serde::Serialize;
 
+use crate::handles::{Projects, Records, Sessions};
 use crate::queue::MAX_SUBJECT_LEN;
 use crate::rows::{
     OBSERVATION, PROMPT, SESSION, SUBJECT, SUMMARY, list, read_observation, read_prompt, read_session,
@@ -119,26 +120,26 @@ fn subject_of(payload: &str) -> Option<String> {
     Some(one_line(tool.call.subject(), MAX_SUBJECT_LEN)).filter(|subject| !subject.is_empty())
 }
 
-impl Store {
-    pub fn list_observations(&self, selection: &Selection) -> Result<Page<ObservationRow>, StoreError> {
+impl Records<'_> {
+    pub fn list_observations(self, selection: &Selection) -> Result<Page<ObservationRow>, StoreError> {
         let columns = Columns { id: "o.id", project: "o.project_id", session: "o.session_id" };
-        self.page(OBSERVATION, columns, "o.created_at DESC, o.id DESC", selection, read_observation)
+        self.0.page(OBSERVATION, columns, "o.created_at DESC, o.id DESC", selection, read_observation)
     }
 
     /// The latest observations of one project or of all, newest first.
     pub fn latest_observations(
-        &self,
+        self,
         project: Option<ProjectId>,
         most: u32,
     ) -> Result<Vec<ObservationRow>, StoreError> {
         let projects = match project {
             Some(project) => vec![project],
-            None => self.projects()?.into_iter().map(|row| row.id).collect(),
+            None => self.0.projects().list()?.into_iter().map(|row| row.id).collect(),
         };
         // One by one, because the index that has them in order starts with the project.
         let sql = "SELECT created_at, id FROM observations WHERE project_id = ?1 AND deleted_at IS NULL
                    ORDER BY created_at DESC LIMIT ?2";
-        let mut statement = self.db.prepare_cached(sql)?;
+        let mut statement = self.0.db.prepare_cached(sql)?;
         let mut latest: Vec<(i64, i64)> = Vec::new();
         for project in projects {
             let rows = statement.query_map(params![project.0, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -149,29 +150,80 @@ impl Store {
         latest.sort_unstable_by(|a, b| b.cmp(a));
         let ids: Vec<ObservationId> =
             latest.iter().map(|(_, id)| ObservationId(*id)).take(most as usize).collect();
-        self.observations(&ids)
+        self.0.records().observations(&ids)
     }
 
-    pub fn list_summaries(&self, selection: &Selection) -> Result<Page<SummaryRow>, StoreError> {
+    pub fn list_summaries(self, selection: &Selection) -> Result<Page<SummaryRow>, StoreError> {
         let columns = Columns { id: "s.id", project: "s.project_id", session: "s.session_id" };
-        self.page(SUMMARY, columns, "s.created_at DESC, s.id DESC", selection, read_summary)
+        self.0.page(SUMMARY, columns, "s.created_at DESC, s.id DESC", selection, read_summary)
     }
 
-    pub fn list_prompts(&self, selection: &Selection) -> Result<Page<PromptRow>, StoreError> {
+    pub fn list_prompts(self, selection: &Selection) -> Result<Page<PromptRow>, StoreError> {
         let project = "(SELECT project_id FROM sessions WHERE sessions.id = session_id)";
         let columns = Columns { id: "id", project, session: "session_id" };
-        self.page(PROMPT, columns, "created_at DESC, id DESC", selection, read_prompt)
+        self.0.page(PROMPT, columns, "created_at DESC, id DESC", selection, read_prompt)
     }
 
-    pub fn list_sessions(&self, selection: &Selection) -> Result<Page<SessionRow>, StoreError> {
+    /// Observations by id, in the given order. Missing ones are left out.
+    pub fn observations(self, ids: &[ObservationId]) -> Result<Vec<ObservationRow>, StoreError> {
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            found.extend(self.0.records().observation(*id)?);
+        }
+        Ok(found)
+    }
+
+    /// The last rows in the database.
+    pub fn latest(self) -> Result<Cursor, StoreError> {
+        let sql = "SELECT (SELECT ifnull(max(id), 0) FROM observations),
+                       (SELECT ifnull(max(id), 0) FROM session_summaries), (SELECT ifnull(max(id), 0) FROM user_prompts),
+                       (SELECT ifnull(max(id), 0) FROM event_traces)";
+        Ok(self.0.db.prepare_cached(sql)?.query_row([], |row| {
+            Ok(Cursor {
+                observation: row.get(0)?,
+                summary: row.get(1)?,
+                prompt: row.get(2)?,
+                event: row.get(3)?,
+            })
+        })?)
+    }
+
+    /// Rows after `cursor`, at most `most` of each kind.
+    pub fn after(self, cursor: Cursor, most: u32) -> Result<News, StoreError> {
+        let rows = |id: &str| format!("AND {id} > ?1 ORDER BY {id} LIMIT ?2");
+        // Rows stored together are seen together.
+        let _snapshot = self.0.snapshot()?;
+        Ok(News {
+            prompts: self.0.rows(
+                &format!("{PROMPT} {}", rows("id")),
+                &[&cursor.prompt, &most],
+                read_prompt,
+            )?,
+            observations: self.0.rows(
+                &format!("{OBSERVATION} {}", rows("o.id")),
+                &[&cursor.observation, &most],
+                read_observation,
+            )?,
+            summaries: self.0.rows(
+                &format!("{SUMMARY} {}", rows("s.id")),
+                &[&cursor.summary, &most],
+                read_summary,
+            )?,
+            events: self.0.rows(TOOL_EVENTS, &[&cursor.event, &most], read_tool_event)?,
+        })
+    }
+}
+
+impl Sessions<'_> {
+    pub fn page(self, selection: &Selection) -> Result<Page<SessionRow>, StoreError> {
         let columns = Columns { id: "s.id", project: "s.project_id", session: "s.id" };
-        self.page(SESSION, columns, "s.last_activity_at DESC, s.id DESC", selection, read_session)
+        self.0.page(SESSION, columns, "s.last_activity_at DESC, s.id DESC", selection, read_session)
     }
 
     /// Sessions of agents, captured or imported, of one agent program or channel or of all: without those that hold saved
     /// texts.
-    pub fn list_agent_sessions(
-        &self,
+    pub fn of_agents(
+        self,
         selection: &Selection,
         host: Option<Host>,
     ) -> Result<Page<SessionRow>, StoreError> {
@@ -183,21 +235,22 @@ impl Store {
         );
         let values = host.map(|host| Value::from(host.name().to_owned())).into_iter().collect();
         let order = "s.last_activity_at DESC, s.id DESC";
-        self.page_with(&select, values, columns, order, selection, read_session)
+        self.0.page_with(&select, values, columns, order, selection, read_session)
     }
 
-    /// Observations by id, in the given order. Missing ones are left out.
-    pub fn observations(&self, ids: &[ObservationId]) -> Result<Vec<ObservationRow>, StoreError> {
-        let mut found = Vec::with_capacity(ids.len());
-        for id in ids {
-            found.extend(self.observation(*id)?);
-        }
-        Ok(found)
+    /// The root of a session's project, if the session is known.
+    pub fn directory(self, session: &SessionRef) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
+                   WHERE s.host = ?1 AND s.content_session_id = ?2";
+        let mut statement = self.0.db.prepare_cached(sql)?;
+        Ok(statement.query_row([session.host.name(), &session.id], |row| row.get(0)).optional()?)
     }
+}
 
+impl Projects<'_> {
     /// Finds a project by its id, by its name if that is unique, or by a directory.
-    pub fn find_project(&self, wanted: &str) -> Result<FoundProject, StoreError> {
-        let projects = self.projects()?;
+    pub fn find(self, wanted: &str) -> Result<FoundProject, StoreError> {
+        let projects = self.0.projects().list()?;
         let mut named: Vec<ProjectRow> =
             projects.into_iter().filter(|p| p.name == wanted || p.id.to_string() == wanted).collect();
         if named.len() > 1 {
@@ -205,55 +258,13 @@ impl Store {
         }
         let found = match named.pop() {
             Some(project) => Some(project),
-            None => self.project_at(&locate(wanted.as_ref()))?,
+            None => self.0.projects().at(&locate(wanted.as_ref()))?,
         };
         Ok(found.map_or(FoundProject::None, |project| FoundProject::One(Box::new(project))))
     }
+}
 
-    /// The root of a session's project, if the session is known.
-    pub fn session_directory(&self, session: &SessionRef) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
-                   WHERE s.host = ?1 AND s.content_session_id = ?2";
-        let mut statement = self.db.prepare_cached(sql)?;
-        Ok(statement.query_row([session.host.name(), &session.id], |row| row.get(0)).optional()?)
-    }
-
-    /// The last rows in the database.
-    pub fn latest(&self) -> Result<Cursor, StoreError> {
-        let sql = "SELECT (SELECT ifnull(max(id), 0) FROM observations),
-                       (SELECT ifnull(max(id), 0) FROM session_summaries), (SELECT ifnull(max(id), 0) FROM user_prompts),
-                       (SELECT ifnull(max(id), 0) FROM event_traces)";
-        Ok(self.db.prepare_cached(sql)?.query_row([], |row| {
-            Ok(Cursor {
-                observation: row.get(0)?,
-                summary: row.get(1)?,
-                prompt: row.get(2)?,
-                event: row.get(3)?,
-            })
-        })?)
-    }
-
-    /// Rows after `cursor`, at most `most` of each kind.
-    pub fn after(&self, cursor: Cursor, most: u32) -> Result<News, StoreError> {
-        let rows = |id: &str| format!("AND {id} > ?1 ORDER BY {id} LIMIT ?2");
-        // Rows stored together are seen together.
-        let _snapshot = self.snapshot()?;
-        Ok(News {
-            prompts: self.rows(&format!("{PROMPT} {}", rows("id")), &[&cursor.prompt, &most], read_prompt)?,
-            observations: self.rows(
-                &format!("{OBSERVATION} {}", rows("o.id")),
-                &[&cursor.observation, &most],
-                read_observation,
-            )?,
-            summaries: self.rows(
-                &format!("{SUMMARY} {}", rows("s.id")),
-                &[&cursor.summary, &most],
-                read_summary,
-            )?,
-            events: self.rows(TOOL_EVENTS, &[&cursor.event, &most], read_tool_event)?,
-        })
-    }
-
+impl Store {
     /// The size of the database, including its log.
     pub fn bytes(&self) -> u64 {
         let size = |ending: &str| {

@@ -13,6 +13,7 @@ use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
 use rusqlite::{OptionalExtension, Row, params};
 
+use crate::handles::{Injections, Records, Sessions};
 use crate::saving::{self, SavedBy};
 use crate::{FactRow, Store, StoreError, feedback, rows};
 
@@ -67,10 +68,11 @@ pub struct KnownSession {
     pub last_prompt_at: Option<Time>,
 }
 
-impl Store {
+impl Sessions<'_> {
     /// Finds a session by the host's name, if it was captured.
-    pub fn known_session(&self, session: &SessionRef) -> Result<Option<KnownSession>, StoreError> {
+    pub fn known(self, session: &SessionRef) -> Result<Option<KnownSession>, StoreError> {
         let found = self
+            .0
             .db
             .prepare_cached(
                 // Includes deleted prompts: they were asked, too.
@@ -88,60 +90,66 @@ impl Store {
             .optional()?;
         Ok(found)
     }
+}
 
+impl Injections<'_> {
     /// Everything that may be injected. `sessions` is the limit for earlier sessions.
-    pub fn material(
-        &self,
+    pub fn session_context(
+        self,
         project: ProjectId,
         recall: Recall,
         sessions: u32,
     ) -> Result<SessionContext, StoreError> {
-        let wrong = self.called_wrong(project)?;
-        let mut observations = self.known(project, recall)?;
+        let wrong = self.0.records().called_wrong(project)?;
+        let mut observations = self.0.known(project, recall)?;
         observations.retain(|known| known.may_be_injected(&wrong));
-        let uncommitted = self.changed_files(project)?;
+        let uncommitted = self.0.files().changed(project)?;
         let mut hot_files = uncommitted.clone();
         for file in observations.iter().take(RECENT_OBSERVATIONS).filter_map(|known| known.file.as_ref()) {
             if !hot_files.contains(file) {
                 hot_files.push(file.clone());
             }
         }
-        let facts = self.trusted_facts(project, MIN_TRUST)?;
+        let facts = self.0.facts().trusted(project, MIN_TRUST)?;
         let (typed, facts): (Vec<FactRow>, Vec<FactRow>) = facts.into_iter().partition(is_rule_of_user);
         let name = "SELECT name FROM projects WHERE id = ?1";
-        let project_name = self.db.query_row(name, [project.0], |row| row.get(0)).optional()?;
+        let project_name = self.0.db.query_row(name, [project.0], |row| row.get(0)).optional()?;
         Ok(SessionContext {
             notices: Vec::new(),
             project: project_name.unwrap_or_else(|| "a new project".to_owned()),
-            user_statements: self.user_statements(project, typed, recall, &wrong)?,
+            user_statements: self.0.user_statements(project, typed, recall, &wrong)?,
             substance: BTreeMap::new(),
             files_since: BTreeMap::new(),
             facts: standing_facts(facts, recall, &wrong),
             // The caller adds them if the settings allow it.
             notes: Vec::new(),
-            summaries: self.past_sessions(project, recall, sessions, &wrong)?,
+            summaries: self.0.past_sessions(project, recall, sessions, &wrong)?,
             observations,
             hot_files,
             uncommitted,
             wrong,
         })
     }
+}
 
+impl Records<'_> {
     /// The narrative of an observation and its facts. Less than the whole record, because hooks read it.
-    pub fn narrative(&self, id: ObservationId) -> Result<Option<(String, Vec<String>)>, StoreError> {
+    pub fn narrative(self, id: ObservationId) -> Result<Option<(String, Vec<String>)>, StoreError> {
         let sql = "SELECT narrative, facts FROM observations WHERE id = ?1";
         let read = |row: &Row<'_>| Ok((row.get(0)?, rows::list(row, 1)?));
-        Ok(self.db.prepare_cached(sql)?.query_row([id.0], read).optional()?)
+        Ok(self.0.db.prepare_cached(sql)?.query_row([id.0], read).optional()?)
     }
 
     /// The prompt of the turn that an observation was made of; empty if there is none.
-    pub fn asked(&self, id: ObservationId) -> Result<String, StoreError> {
+    pub fn asked(self, id: ObservationId) -> Result<String, StoreError> {
         let sql = "SELECT p.text FROM observations AS o JOIN user_prompts AS p
              ON p.session_id = o.session_id AND p.prompt_number = o.prompt_number
              WHERE o.id = ?1 AND p.deleted_at IS NULL";
-        Ok(self.db.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?.unwrap_or_default())
+        Ok(self.0.db.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?.unwrap_or_default())
     }
+}
 
+impl Store {
     fn known(&self, project: ProjectId, recall: Recall) -> Result<Vec<TimelineItem>, StoreError> {
         let candidates: Vec<i64> = self.candidates(project, recall)?.into_iter().collect();
         let sql = format!(
@@ -234,7 +242,7 @@ impl Store {
                 continue;
             }
             let record = RecordId { kind: RecordKind::Summary, number: session.id };
-            if session.is_substantial() && self.repeats_wrong(record, wrong)? {
+            if session.is_substantial() && self.records().repeats_wrong(record, wrong)? {
                 session = session.only_request();
             }
             if wrong.is_said_in(&session.request) {

@@ -8,10 +8,11 @@ use remora_core::ids::{NoteId, SessionId};
 use remora_core::privacy::VaultNote;
 use remora_core::time::Time;
 use remora_data::new_uuid;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::handles::{Index, Notes};
 use crate::search::documents;
 use crate::{Store, StoreError, forget};
 use remora_data::hex;
@@ -66,10 +67,11 @@ pub struct NotesState {
     pub left_out: Vec<String>,
 }
 
-impl Store {
+impl Notes<'_> {
     /// All notes, in no particular order.
-    pub fn known_notes(&self) -> Result<Vec<KnownNote>, StoreError> {
+    pub fn known(self) -> Result<Vec<KnownNote>, StoreError> {
         let mut statement = self
+            .0
             .db
             .prepare_cached("SELECT id, path, stamp, tags, changed_at FROM notes WHERE deleted_at IS NULL")?;
         let rows = statement.query_map([], |row| {
@@ -84,54 +86,22 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    pub fn count_notes(&self) -> Result<u64, StoreError> {
+    pub fn count(self) -> Result<u64, StoreError> {
         let count: i64 =
-            self.db.query_row("SELECT count(*) FROM notes WHERE deleted_at IS NULL", [], |row| row.get(0))?;
+            self.0
+                .db
+                .query_row("SELECT count(*) FROM notes WHERE deleted_at IS NULL", [], |row| row.get(0))?;
         Ok(count.unsigned_abs())
     }
 
-    /// Stores some notes with their documents in one transaction. Callers pass few at a time, because hooks wait
-    /// meanwhile.
-    pub fn put_notes(&mut self, notes: &[NewNote]) -> Result<(), StoreError> {
-        let now = self.dir().now();
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for note in notes {
-            put(&transaction, note, now)?;
-        }
-        transaction.commit()?;
-        Ok(())
-    }
-
-    /// Removes the text and the documents of some notes. Their ids are kept in case they come back.
-    pub fn remove_notes(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
-        let now = self.dir().now();
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for note in notes {
-            transaction
-                .prepare_cached(
-                    "UPDATE notes SET stamp = '', title = '', tags = '[]', version = '', excerpt = '', text = '',
-                         updated_at = ?2, deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL",
-                )?
-                .execute(params![note.0, now.0])?;
-        }
-        transaction.commit()?;
-        Ok(())
-    }
-
-    /// Stores which notes are injected into every session, most important first.
-    pub fn set_always_injected(&mut self, notes: &[NoteId]) -> Result<(), StoreError> {
-        let notes = &notes[..notes.len().min(MAX_ALWAYS_INJECTED)];
-        write_meta(self, ALWAYS, &notes)
-    }
-
     /// The notes that are injected into every session.
-    pub fn always_injected(&self) -> Result<Vec<PinnedNote>, StoreError> {
-        let ids: Vec<NoteId> = read_meta(&self.db, ALWAYS)?.unwrap_or_default();
+    pub fn always_injected(self) -> Result<Vec<PinnedNote>, StoreError> {
+        let ids: Vec<NoteId> = read_meta(&self.0.db, ALWAYS)?.unwrap_or_default();
         let mut notes = Vec::new();
         for id in ids {
             let sql = "SELECT path, title, excerpt, version FROM notes WHERE id = ?1 AND excerpt <> ''
                        AND deleted_at IS NULL";
-            let note = self.db.prepare_cached(sql)?.query_row([id.0], |row| {
+            let note = self.0.db.prepare_cached(sql)?.query_row([id.0], |row| {
                 Ok(PinnedNote {
                     id: id.0,
                     path: row.get(0)?,
@@ -146,27 +116,23 @@ impl Store {
     }
 
     /// The always injected notes that a session has not got yet, or only in an older version.
-    pub fn notes_not_injected(&self, session: SessionId) -> Result<Vec<PinnedNote>, StoreError> {
-        let mut notes = self.always_injected()?;
+    pub fn not_injected(self, session: SessionId) -> Result<Vec<PinnedNote>, StoreError> {
+        let mut notes = self.0.notes().always_injected()?;
         if !notes.is_empty() {
-            let before = self.injected_before(session)?.notes;
+            let before = self.0.injections().before(session)?.notes;
             notes.retain(|note| !before.contains(&(note.id, note.version.clone())));
         }
         Ok(notes)
     }
 
-    pub fn notes_state(&self) -> Result<NotesState, StoreError> {
-        Ok(read_meta(&self.db, STATE)?.unwrap_or_default())
+    pub fn state(self) -> Result<NotesState, StoreError> {
+        Ok(read_meta(&self.0.db, STATE)?.unwrap_or_default())
     }
 
-    pub fn set_notes_state(&mut self, state: &NotesState) -> Result<(), StoreError> {
-        write_meta(self, STATE, state)
-    }
-
-    pub fn note(&self, id: NoteId) -> Result<Option<NoteRow>, StoreError> {
+    pub fn get(self, id: NoteId) -> Result<Option<NoteRow>, StoreError> {
         let sql =
             "SELECT path, title, tags, text, changed_at FROM notes WHERE id = ?1 AND deleted_at IS NULL";
-        let row = self.db.prepare_cached(sql)?.query_row([id.0], |row| {
+        let row = self.0.db.prepare_cached(sql)?.query_row([id.0], |row| {
             Ok(NoteRow {
                 id,
                 path: row.get(0)?,
@@ -178,12 +144,54 @@ impl Store {
         });
         Ok(row.optional()?)
     }
+}
 
+impl Index<'_> {
     /// The text of one part of a record, as indexed.
-    pub fn part_text(&self, record: RecordId, part: &str) -> Result<Option<String>, StoreError> {
+    pub fn part_text(self, record: RecordId, part: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT body FROM documents WHERE kind = ?1 AND record_id = ?2 AND part = ?3";
         let values = params![record.kind.name(), record.number, part];
-        Ok(self.db.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?)
+        Ok(self.0.db.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?)
+    }
+}
+
+impl Notes<'_> {
+    /// Stores some notes with their documents in one transaction. Callers pass few at a time, because hooks wait
+    /// meanwhile.
+    pub fn put(self, notes: &[NewNote]) -> Result<(), StoreError> {
+        let now = self.0.dir().now();
+        let transaction = self.0.begin()?;
+        for note in notes {
+            put(&transaction, note, now)?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Removes the text and the documents of some notes. Their ids are kept in case they come back.
+    pub fn remove(self, notes: &[NoteId]) -> Result<(), StoreError> {
+        let now = self.0.dir().now();
+        let transaction = self.0.begin()?;
+        for note in notes {
+            transaction
+                .prepare_cached(
+                    "UPDATE notes SET stamp = '', title = '', tags = '[]', version = '', excerpt = '', text = '',
+                         updated_at = ?2, deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL",
+                )?
+                .execute(params![note.0, now.0])?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Stores which notes are injected into every session, most important first.
+    pub fn set_always_injected(self, notes: &[NoteId]) -> Result<(), StoreError> {
+        let notes = &notes[..notes.len().min(MAX_ALWAYS_INJECTED)];
+        write_meta(self.0, ALWAYS, &notes)
+    }
+
+    pub fn set_state(self, state: &NotesState) -> Result<(), StoreError> {
+        write_meta(self.0, STATE, state)
     }
 }
 
@@ -246,7 +254,7 @@ fn read_meta<T: for<'a> Deserialize<'a>>(db: &Connection, key: &str) -> Result<O
 }
 
 /// Writes a value only if it differs, so that a sync without changes writes nothing.
-fn write_meta<T: Serialize>(store: &mut Store, key: &str, value: &T) -> Result<(), StoreError> {
+fn write_meta<T: Serialize>(store: &Store, key: &str, value: &T) -> Result<(), StoreError> {
     let json = serde_json::to_vec(value)?;
     let is_there = "SELECT 1 FROM meta WHERE key = ?1 AND value = ?2";
     if !store.db.prepare_cached(is_there)?.exists(params![key, json])? {

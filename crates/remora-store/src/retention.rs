@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::backup::{self, Backup};
+use crate::handles::Queue;
 use crate::{Store, StoreError, queue, times};
 
 /// Limit for backups made before migrations. Only the latest are useful to go back to.
@@ -39,6 +40,17 @@ pub struct Pruned {
     pub backups: usize,
 }
 
+impl Queue<'_> {
+    /// The bytes of waiting payloads, and of failed ones.
+    pub fn payload_bytes(self) -> Result<(u64, u64), StoreError> {
+        let sum = |sql: &str| self.0.db.query_row(sql, [], |row| row.get::<_, i64>(0));
+        let total = "SELECT ifnull(sum(octet_length(payload)), 0) FROM pending_messages WHERE status";
+        let waiting = sum(&format!("{total} <> 'failed'"))?;
+        let failed = sum(&format!("{total} = 'failed'"))?;
+        Ok((waiting.unsigned_abs(), failed.unsigned_abs()))
+    }
+}
+
 impl Store {
     /// Removes data that is older than the settings allow.
     pub fn prune(&mut self, retention: &Retention, now: Time) -> Result<Pruned, StoreError> {
@@ -51,7 +63,7 @@ impl Store {
         db.execute("DELETE FROM injections WHERE created_at < ?1", [before(retention.usage_days)])?;
         let audit = db.execute("DELETE FROM audit_log WHERE created_at < ?1", [before(AUDIT_DAYS)])?;
         // The trace stays; only the payload goes. Memory stays, too, if only the model never answered.
-        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.begin()?;
         let mut failed = queue::give_up(&transaction, "created_at < ?1", before(retention.failed_days))?;
         failed += transaction.execute(
             "DELETE FROM pending_messages WHERE status = 'pending' AND observed = 1 AND retry_at IS NOT NULL
@@ -79,15 +91,6 @@ impl Store {
             fs::remove_file(path).map_err(StoreError::file(path))?;
         }
         Ok(surplus.len())
-    }
-
-    /// The bytes of waiting payloads, and of failed ones.
-    pub fn payload_bytes(&self) -> Result<(u64, u64), StoreError> {
-        let sum = |sql: &str| self.db.query_row(sql, [], |row| row.get::<_, i64>(0));
-        let total = "SELECT ifnull(sum(octet_length(payload)), 0) FROM pending_messages WHERE status";
-        let waiting = sum(&format!("{total} <> 'failed'"))?;
-        let failed = sum(&format!("{total} = 'failed'"))?;
-        Ok((waiting.unsigned_abs(), failed.unsigned_abs()))
     }
 }
 

@@ -7,11 +7,12 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::prose::fingerprint;
 use remora_core::time::Time;
-use rusqlite::{Row, TransactionBehavior, params};
+use rusqlite::{Row, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Store, StoreError, feedback, ledger};
+use crate::handles::Injections;
+use crate::{StoreError, feedback, ledger};
 
 /// The moment of an injection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -164,14 +165,98 @@ pub struct RetrievalRow {
     pub retrieval: Retrieval,
 }
 
-impl Store {
+impl Injections<'_> {
+    /// Whether another hook has just answered the same session start.
+    pub fn has_just_started(self, session: SessionId, source: &str, now: Time) -> Result<bool, StoreError> {
+        let key = params![session.0, "", Moment::Start.name(), source, now.0, DUPLICATE_WINDOW_MS];
+        Ok(self.0.db.prepare_cached(JUST_LOGGED)?.exists(key)?)
+    }
+
+    /// Everything that was injected into a session before.
+    pub fn before(self, session: SessionId) -> Result<InjectedBefore, StoreError> {
+        let mut statement =
+            self.0.db.prepare_cached("SELECT items FROM memory_retrievals WHERE session_id = ?1")?;
+        let rows = statement.query_map([session.0], |row| row.get::<_, String>(0))?;
+        let mut before = InjectedBefore::default();
+        for items in rows {
+            let items: Vec<Item> = serde_json::from_str(&items?)?;
+            // A title is only an offer. It must not prevent the substance from being injected later.
+            for item in items.into_iter().filter(|item| item.why != TIMELINE) {
+                let Ok(record) = item.id.parse::<RecordId>() else { continue };
+                if item.version.is_empty() {
+                    before.records.insert(record);
+                } else {
+                    before.notes.insert((record.number, item.version));
+                }
+            }
+        }
+        Ok(before)
+    }
+
+    /// Whether an agent already got a note about this file in the session's current epoch.
+    pub fn was_before_file(self, session: SessionId, agent: &str, path: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4
+                   AND created_at >= ifnull((SELECT emptied_at FROM sessions WHERE id = ?1), 0)";
+        Ok(self.0.db.prepare_cached(sql)?.exists(params![session.0, agent, Moment::File.name(), path])?)
+    }
+
+    /// The size of every injection since then, latest first.
+    pub fn since(self, since: Time, project: Option<ProjectId>) -> Result<Vec<Injected>, StoreError> {
+        // There is no index by time. Rows are read by descending id, so the first older one ends the scan.
+        let mut statement = self.0.db.prepare_cached(
+            "SELECT r.moment, r.tokens, r.ms, r.created_at, ?1 IS NULL OR s.project_id = ?1
+             FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id ORDER BY r.id DESC",
+        )?;
+        let mut rows = statement.query([project.map(|project| project.0)])?;
+        let mut injected = Vec::new();
+        while let Some(row) = rows.next()? {
+            let at = Time(row.get(3)?);
+            if at < since {
+                break;
+            }
+            if row.get(4)? {
+                injected.push(Injected {
+                    moment: Moment::from_name(&row.get::<_, String>(0)?),
+                    tokens: row.get::<_, i64>(1)?.unsigned_abs(),
+                    ms: row.get::<_, i64>(2)?.unsigned_abs(),
+                    at,
+                });
+            }
+        }
+        Ok(injected)
+    }
+
+    /// Injections, latest first.
+    pub fn list(self, which: WhichRetrievals, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
+        let (project, session, record) = match which {
+            WhichRetrievals::All => (None, None, None),
+            WhichRetrievals::OfProject(project) => (Some(project.0), None, None),
+            WhichRetrievals::OfSession(session) => (None, Some(session.0), None),
+            // As `serde_json` writes it, so that lists without it need not be parsed.
+            WhichRetrievals::OfRecord(record) => (None, None, Some(format!("\"id\":\"{record}\""))),
+        };
+        let mut statement = self.0.db.prepare(
+            "SELECT r.id, s.host, s.content_session_id, p.name, r.session_id, r.moment, r.prompt, r.tokens, r.ms,
+                 r.degraded, r.items, r.created_at, r.agent
+             FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id
+             JOIN projects AS p ON p.id = s.project_id
+             WHERE (?2 IS NULL OR s.project_id = ?2) AND (?3 IS NULL OR r.session_id = ?3)
+             AND (?4 IS NULL OR instr(r.items, ?4) > 0)
+             ORDER BY r.id DESC LIMIT ?1",
+        )?;
+        let rows = statement.query_map(params![most, project, session, record], read_row)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+impl Injections<'_> {
     /// Logs an injection, and counts it for the observations whose use is measured. Returns `false` and logs nothing
     /// if the same was logged moments ago: a host that runs our hook twice, from a plugin and from its settings, gets
     /// one answer.
-    pub fn log_retrieval(&mut self, retrieval: &Retrieval) -> Result<bool, StoreError> {
+    pub fn log(self, retrieval: &Retrieval) -> Result<bool, StoreError> {
         let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let on_trial = feedback::on_trial(retrieval);
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let Retrieval { session, agent, moment, prompt, at, .. } = retrieval;
         let key = params![session.0, agent, moment.name(), prompt, at.0, DUPLICATE_WINDOW_MS];
         if transaction.prepare_cached(JUST_LOGGED)?.exists(key)? {
@@ -200,97 +285,6 @@ impl Store {
         }
         transaction.commit()?;
         Ok(true)
-    }
-
-    /// Whether another hook has just answered the same session start.
-    pub fn has_just_started(&self, session: SessionId, source: &str, now: Time) -> Result<bool, StoreError> {
-        let key = params![session.0, "", Moment::Start.name(), source, now.0, DUPLICATE_WINDOW_MS];
-        Ok(self.db.prepare_cached(JUST_LOGGED)?.exists(key)?)
-    }
-
-    /// Everything that was injected into a session before.
-    pub fn injected_before(&self, session: SessionId) -> Result<InjectedBefore, StoreError> {
-        let mut statement =
-            self.db.prepare_cached("SELECT items FROM memory_retrievals WHERE session_id = ?1")?;
-        let rows = statement.query_map([session.0], |row| row.get::<_, String>(0))?;
-        let mut before = InjectedBefore::default();
-        for items in rows {
-            let items: Vec<Item> = serde_json::from_str(&items?)?;
-            // A title is only an offer. It must not prevent the substance from being injected later.
-            for item in items.into_iter().filter(|item| item.why != TIMELINE) {
-                let Ok(record) = item.id.parse::<RecordId>() else { continue };
-                if item.version.is_empty() {
-                    before.records.insert(record);
-                } else {
-                    before.notes.insert((record.number, item.version));
-                }
-            }
-        }
-        Ok(before)
-    }
-
-    /// Whether an agent already got a note about this file in the session's current epoch.
-    pub fn was_injected_before_file(
-        &self,
-        session: SessionId,
-        agent: &str,
-        path: &str,
-    ) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4
-                   AND created_at >= ifnull((SELECT emptied_at FROM sessions WHERE id = ?1), 0)";
-        Ok(self.db.prepare_cached(sql)?.exists(params![session.0, agent, Moment::File.name(), path])?)
-    }
-
-    /// The size of every injection since then, latest first.
-    pub fn injected_since(
-        &self,
-        since: Time,
-        project: Option<ProjectId>,
-    ) -> Result<Vec<Injected>, StoreError> {
-        // There is no index by time. Rows are read by descending id, so the first older one ends the scan.
-        let mut statement = self.db.prepare_cached(
-            "SELECT r.moment, r.tokens, r.ms, r.created_at, ?1 IS NULL OR s.project_id = ?1
-             FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id ORDER BY r.id DESC",
-        )?;
-        let mut rows = statement.query([project.map(|project| project.0)])?;
-        let mut injected = Vec::new();
-        while let Some(row) = rows.next()? {
-            let at = Time(row.get(3)?);
-            if at < since {
-                break;
-            }
-            if row.get(4)? {
-                injected.push(Injected {
-                    moment: Moment::from_name(&row.get::<_, String>(0)?),
-                    tokens: row.get::<_, i64>(1)?.unsigned_abs(),
-                    ms: row.get::<_, i64>(2)?.unsigned_abs(),
-                    at,
-                });
-            }
-        }
-        Ok(injected)
-    }
-
-    /// Injections, latest first.
-    pub fn retrievals(&self, which: WhichRetrievals, most: u32) -> Result<Vec<RetrievalRow>, StoreError> {
-        let (project, session, record) = match which {
-            WhichRetrievals::All => (None, None, None),
-            WhichRetrievals::OfProject(project) => (Some(project.0), None, None),
-            WhichRetrievals::OfSession(session) => (None, Some(session.0), None),
-            // As `serde_json` writes it, so that lists without it need not be parsed.
-            WhichRetrievals::OfRecord(record) => (None, None, Some(format!("\"id\":\"{record}\""))),
-        };
-        let mut statement = self.db.prepare(
-            "SELECT r.id, s.host, s.content_session_id, p.name, r.session_id, r.moment, r.prompt, r.tokens, r.ms,
-                 r.degraded, r.items, r.created_at, r.agent
-             FROM memory_retrievals AS r JOIN sessions AS s ON s.id = r.session_id
-             JOIN projects AS p ON p.id = s.project_id
-             WHERE (?2 IS NULL OR s.project_id = ?2) AND (?3 IS NULL OR r.session_id = ?3)
-             AND (?4 IS NULL OR instr(r.items, ?4) > 0)
-             ORDER BY r.id DESC LIMIT ?1",
-        )?;
-        let rows = statement.query_map(params![most, project, session, record], read_row)?;
-        Ok(rows.collect::<Result<_, _>>()?)
     }
 }
 

@@ -5,12 +5,13 @@ use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::privacy::SavedText;
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use crate::context_files::changed_in_place;
+use crate::handles::Records;
 use crate::writing::{self, Origin};
-use crate::{Place, Store, StoreError, forget, project, schema, wrong};
+use crate::{Place, StoreError, forget, project, schema, wrong};
 use remora_data::hex;
 use remora_data::new_uuid;
 
@@ -67,20 +68,20 @@ impl Saved {
     }
 }
 
-impl Store {
+impl Records<'_> {
     /// Saves a text with its documents, so that search finds it when this returns. If a person saves what a program
     /// saved before, it becomes the person's.
     pub fn save(
-        &mut self,
+        self,
         target: &SaveFor,
         text: &SavedText,
         by: SavedBy,
         at: Time,
     ) -> Result<Saved, StoreError> {
-        let dir = self.dir().clone();
-        self.writable()?;
+        let dir = self.0.dir().clone();
+        self.0.writable()?;
         let _lock = dir.lock_schema()?;
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         schema::check(&transaction)?;
         let project = match target {
             SaveFor::Project(project) => *project,

@@ -5,9 +5,10 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use serde::Serialize;
 
+use crate::handles::Sessions;
 use crate::import::past::PAST;
 use crate::rows::{SESSION, SessionRow, read_session};
-use crate::{HostProcess, Store, StoreError};
+use crate::{HostProcess, StoreError};
 
 /// A host or channel that sent events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -17,49 +18,45 @@ pub struct HostSeen {
     pub last_event_at: Time,
 }
 
-impl Store {
+impl Sessions<'_> {
     /// Sessions of one project or of all, latest first.
-    pub fn sessions(&self, project: Option<ProjectId>, most: u32) -> Result<Vec<SessionRow>, StoreError> {
+    pub fn list(self, project: Option<ProjectId>, most: u32) -> Result<Vec<SessionRow>, StoreError> {
         let sql = format!(
             "{SESSION} AND (?1 IS NULL OR s.project_id = ?1) ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ?2"
         );
-        self.rows(&sql, &[&project.map(|project| project.0), &most], read_session)
+        self.0.rows(&sql, &[&project.map(|project| project.0), &most], read_session)
     }
 
     /// Hosts that sent events, the latest first.
-    pub fn hosts_seen(&self) -> Result<Vec<HostSeen>, StoreError> {
+    pub fn hosts_seen(self) -> Result<Vec<HostSeen>, StoreError> {
         // The session that holds saved texts has no events, and its host is a placeholder.
         let sql = "SELECT s.host, count(*), max(s.last_activity_at) FROM sessions AS s
                    WHERE EXISTS (SELECT 1 FROM event_traces WHERE session_id = s.id) GROUP BY s.host ORDER BY 3 DESC";
-        self.rows(sql, &[], |row| {
+        self.0.rows(sql, &[], |row| {
             Ok(HostSeen { host: row.get(0)?, sessions: row.get(1)?, last_event_at: Time(row.get(2)?) })
         })
     }
 
     /// Sessions whose host id begins with `beginning`, at most 20.
-    pub fn sessions_named(&self, beginning: &str) -> Result<Vec<SessionRow>, StoreError> {
+    pub fn named(self, beginning: &str) -> Result<Vec<SessionRow>, StoreError> {
         let sql =
             format!("{SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1 ORDER BY s.id LIMIT 20");
-        self.rows(&sql, &[&beginning], read_session)
+        self.0.rows(&sql, &[&beginning], read_session)
     }
 
     /// Sessions of these projects whose host id begins with `beginning`, at most 20.
-    pub fn sessions_named_in(
-        &self,
-        beginning: &str,
-        projects: &[ProjectId],
-    ) -> Result<Vec<SessionRow>, StoreError> {
+    pub fn named_in(self, beginning: &str, projects: &[ProjectId]) -> Result<Vec<SessionRow>, StoreError> {
         let sql = format!(
             "{SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1
              AND s.project_id IN (SELECT value FROM json_each(?2)) ORDER BY s.id LIMIT 20"
         );
         let projects: Vec<i64> = projects.iter().map(|project| project.0).collect();
-        self.rows(&sql, &[&beginning, &serde_json::to_string(&projects)?], read_session)
+        self.0.rows(&sql, &[&beginning, &serde_json::to_string(&projects)?], read_session)
     }
 
     /// The projects in which the first of these processes that is a host works: those of its active sessions, latest first,
     /// or if all have ended that of its last one. `None` if no session names one of the processes.
-    pub fn projects_of_host(&self, processes: &[HostProcess]) -> Result<Option<Vec<ProjectId>>, StoreError> {
+    pub fn projects_of_host(self, processes: &[HostProcess]) -> Result<Option<Vec<ProjectId>>, StoreError> {
         if processes.is_empty() {
             return Ok(None);
         }
@@ -70,7 +67,7 @@ impl Store {
              WHERE host_pid IN ({}) ORDER BY last_activity_at DESC, id DESC",
             pids.join(", ")
         );
-        let rows = self.rows(&sql, &[], |row| {
+        let rows = self.0.rows(&sql, &[], |row| {
             let started: Option<i64> = row.get(1)?;
             let host =
                 HostProcess { pid: row.get(0)?, started_at: started.unwrap_or_default().cast_unsigned() };
@@ -92,45 +89,45 @@ impl Store {
     }
 
     /// The number of sessions whose host id begins with `beginning`.
-    pub fn count_sessions_named(&self, beginning: &str) -> Result<i64, StoreError> {
+    pub fn count_named(self, beginning: &str) -> Result<i64, StoreError> {
         let sql =
             format!("SELECT count(*) FROM ({SESSION} AND substr(s.content_session_id, 1, length(?1)) = ?1)");
-        Ok(self.db.query_row(&sql, [beginning], |row| row.get(0))?)
+        Ok(self.0.db.query_row(&sql, [beginning], |row| row.get(0))?)
     }
 
     /// The root of the session's project, to which its paths are relative.
-    pub fn session_root(&self, session: SessionId) -> Result<String, StoreError> {
+    pub fn root(self, session: SessionId) -> Result<String, StoreError> {
         let sql =
             "SELECT p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE s.id = ?1";
-        Ok(self.db.query_row(sql, [session.0], |row| row.get(0))?)
+        Ok(self.0.db.query_row(sql, [session.0], |row| row.get(0))?)
     }
 
     /// The host of a session.
-    pub fn session_host(&self, session: SessionId) -> Result<String, StoreError> {
-        Ok(self.db.query_row("SELECT host FROM sessions WHERE id = ?1", [session.0], |row| row.get(0))?)
+    pub fn host(self, session: SessionId) -> Result<String, StoreError> {
+        Ok(self.0.db.query_row("SELECT host FROM sessions WHERE id = ?1", [session.0], |row| row.get(0))?)
     }
 
     /// The name of the session's project.
-    pub fn session_project(&self, session: SessionId) -> Result<String, StoreError> {
+    pub fn project(self, session: SessionId) -> Result<String, StoreError> {
         let sql =
             "SELECT p.name FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE s.id = ?1";
-        Ok(self.db.query_row(sql, [session.0], |row| row.get(0))?)
+        Ok(self.0.db.query_row(sql, [session.0], |row| row.get(0))?)
     }
 
     /// The start of the first session that was captured here, and not imported.
-    pub fn first_captured_at(&self) -> Result<Option<Time>, StoreError> {
+    pub fn first_captured_at(self) -> Result<Option<Time>, StoreError> {
         let sql = format!(
             "SELECT min(started_at) FROM sessions AS s
              WHERE ifnull(memory_session_id, '') NOT LIKE '{PAST}%'
              AND EXISTS (SELECT 1 FROM event_traces AS t WHERE t.session_id = s.id)"
         );
-        let first: Option<i64> = self.db.query_row(&sql, [], |row| row.get(0))?;
+        let first: Option<i64> = self.0.db.query_row(&sql, [], |row| row.get(0))?;
         Ok(first.map(Time))
     }
 
     /// The last activity of each host, sorted by name.
-    pub fn last_activity_by_host(&self) -> Result<Vec<(String, Time)>, StoreError> {
-        self.rows(
+    pub fn last_activity_by_host(self) -> Result<Vec<(String, Time)>, StoreError> {
+        self.0.rows(
             "SELECT host, max(last_activity_at) FROM sessions GROUP BY host ORDER BY host",
             &[],
             |row| Ok((row.get(0)?, Time(row.get(1)?))),

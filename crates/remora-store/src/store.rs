@@ -1,6 +1,7 @@
 //! Opens the store and enqueues events.
 
 use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fs;
 use std::time::Duration;
@@ -41,8 +42,8 @@ pub struct Store {
     files: Option<Files>,
     /// Whether the triggers in `search/triggers.sql` have to be created before the first write. Most commands only read,
     /// and hooks write no documents.
-    lacks_triggers: bool,
-    pub(crate) due: Due,
+    lacks_triggers: Cell<bool>,
+    pub(crate) due: RefCell<Due>,
 }
 
 /// Time limit for making missing documents when the store is opened. The rest is done in the background, or by the
@@ -120,13 +121,14 @@ impl Store {
             return Err(StoreError::Damaged { path: dir.database(), reason });
         }
         let files = Some(Files::of(dir));
-        let mut store = Self { read_only, files, lacks_triggers: true, ..Self::with_connection(db, dir) };
+        let mut store =
+            Self { read_only, files, lacks_triggers: Cell::new(true), ..Self::with_connection(db, dir) };
         if store.read_only.is_none() {
             // A restored backup may contain forgotten records; tombstones must be complete before the spool is
             // imported.
             store.keep_forgotten()?;
             store.ingest_spool();
-            store.purge(dir.now())?;
+            store.forget().purge(dir.now())?;
             store.clamp_future_times(dir.now())?;
             // Without a reserve, a full disk costs events. `remora doctor` reports that.
             let _ = spool::keep_reserve(dir);
@@ -138,8 +140,14 @@ impl Store {
     }
 
     fn with_connection(db: Connection, dir: &DataDir) -> Self {
-        let due = Due::default();
-        Self { db, dir: dir.clone(), read_only: None, files: None, lacks_triggers: false, due }
+        Self {
+            db,
+            dir: dir.clone(),
+            read_only: None,
+            files: None,
+            lacks_triggers: Cell::new(false),
+            due: RefCell::default(),
+        }
     }
 
     pub fn dir(&self) -> &DataDir {
@@ -151,17 +159,22 @@ impl Store {
         self.read_only
     }
 
-    pub(crate) fn writable(&mut self) -> Result<&mut Connection, StoreError> {
+    /// Begins a transaction that writes. Transactions do not nest: a second one is an error.
+    pub(crate) fn begin(&self) -> Result<Transaction<'_>, StoreError> {
+        Ok(Transaction::new_unchecked(self.writable()?, TransactionBehavior::Immediate)?)
+    }
+
+    pub(crate) fn writable(&self) -> Result<&Connection, StoreError> {
         match self.read_only {
             None => {
                 self.check_in_place()?;
-                if self.lacks_triggers {
-                    let all_or_none = self.db.transaction()?;
+                if self.lacks_triggers.get() {
+                    let all_or_none = self.db.unchecked_transaction()?;
                     all_or_none.execute_batch(include_str!("search/triggers.sql"))?;
                     all_or_none.commit()?;
-                    self.lacks_triggers = false;
+                    self.lacks_triggers.set(false);
                 }
-                Ok(&mut self.db)
+                Ok(&self.db)
             }
             Some(ReadOnly::NewerSchema(found)) => {
                 Err(StoreError::Schema { age: SchemaAge::Newer, found, known: schema::VERSION })
@@ -209,7 +222,7 @@ impl Store {
 
     /// `None` if the event's place has to be resolved first.
     fn try_enqueue(&mut self, record: &EventRecord) -> Result<Option<Enqueued>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.begin()?;
         schema::check(&transaction)?;
         if record.place.is_none() && session(&transaction, record.captured.event())?.is_none() {
             return Ok(None);
@@ -336,8 +349,8 @@ impl Store {
     }
 }
 
-fn store_all(db: &mut Connection, records: &[Cow<'_, EventRecord>]) -> Result<Vec<Enqueued>, StoreError> {
-    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+fn store_all(db: &Connection, records: &[Cow<'_, EventRecord>]) -> Result<Vec<Enqueued>, StoreError> {
+    let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
     schema::check(&transaction)?;
     let stored = records.iter().map(|record| enqueue(&transaction, record)).collect::<Result<_, _>>()?;
     transaction.commit()?;
@@ -596,18 +609,18 @@ mod tests {
         };
         project("first");
         let snapshot = reader.snapshot().unwrap();
-        assert_eq!(reader.projects().unwrap().len(), 1);
+        assert_eq!(reader.projects().list().unwrap().len(), 1);
         project("second");
         drop(reader.snapshot().unwrap());
-        assert_eq!(reader.projects().unwrap().len(), 1, "an inner snapshot is part of the outer one");
+        assert_eq!(reader.projects().list().unwrap().len(), 1, "an inner snapshot is part of the outer one");
         drop(snapshot);
-        assert_eq!(reader.projects().unwrap().len(), 2);
+        assert_eq!(reader.projects().list().unwrap().len(), 2);
     }
 
     #[test]
     fn triggers_are_created_once_and_before_the_first_write() {
         let temp = tempfile::tempdir().unwrap();
-        let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
+        let store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
         let triggers = |db: &Connection| -> i64 {
             let sql = "SELECT count(*) FROM sqlite_temp_schema WHERE type = 'trigger'";
             db.query_row(sql, [], |row| row.get(0)).unwrap()

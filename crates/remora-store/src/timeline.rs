@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::handles::Records;
 use crate::rows::{record_id, superseded_by};
 use crate::{Store, StoreError, times};
 
@@ -75,9 +76,9 @@ const TURNS: &str =
     FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id JOIN projects AS p ON p.id = s.project_id
     WHERE r.deleted_at IS NULL";
 
-impl Store {
+impl Records<'_> {
     /// A record as a moment, if it is an observation, a summary or a turn.
-    pub fn timeline_entry(&self, record: RecordId) -> Result<Option<TimelineEntry>, StoreError> {
+    pub fn timeline_entry(self, record: RecordId) -> Result<Option<TimelineEntry>, StoreError> {
         let select = match record.kind {
             RecordKind::Observation => OBSERVATIONS,
             RecordKind::Summary => SUMMARIES,
@@ -85,12 +86,12 @@ impl Store {
             RecordKind::Fact | RecordKind::Note | RecordKind::Event => return Ok(None),
         };
         let sql = format!("{select} AND r.id = ?1");
-        Ok(self.db.prepare_cached(&sql)?.query_row([record.number], read).optional()?)
+        Ok(self.0.db.prepare_cached(&sql)?.query_row([record.number], read).optional()?)
     }
 
     /// The observations and summaries of a project around `anchor`, oldest first, including the anchor.
     pub fn timeline(
-        &self,
+        self,
         project: ProjectId,
         anchor: Anchor<'_>,
         before: u32,
@@ -101,17 +102,44 @@ impl Store {
             Anchor::Time(at) => TimelinePlace { at, rank: i64::MIN, number: i64::MIN },
             Anchor::Now => TimelinePlace { at: Time(i64::MAX), rank: i64::MAX, number: i64::MAX },
         };
-        let mut moments = self.beside(project, place, Side::Before, before)?;
+        let mut moments = self.0.beside(project, place, Side::Before, before)?;
         moments.reverse();
         if let Anchor::Entry(moment) = anchor {
             moments.push(moment.clone());
         }
         if !matches!(anchor, Anchor::Now) {
-            moments.extend(self.beside(project, place, Side::After, after)?);
+            moments.extend(self.0.beside(project, place, Side::After, after)?);
         }
         Ok(moments)
     }
 
+    /// The project of a record. `None` if the record does not exist or belongs to no project.
+    pub fn project_of(self, record: RecordId) -> Result<Option<ProjectId>, StoreError> {
+        let sql = match record.kind {
+            RecordKind::Observation => {
+                "SELECT project_id FROM observations WHERE id = ?1 AND deleted_at IS NULL"
+            }
+            RecordKind::Summary => {
+                "SELECT project_id FROM session_summaries WHERE id = ?1 AND deleted_at IS NULL"
+            }
+            RecordKind::Fact => "SELECT project_id FROM facts WHERE id = ?1 AND deleted_at IS NULL",
+            // A note belongs to no project.
+            RecordKind::Note => return Ok(None),
+            RecordKind::Turn => {
+                "SELECT s.project_id FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id
+                 WHERE r.id = ?1 AND r.deleted_at IS NULL"
+            }
+            RecordKind::Event => {
+                "SELECT s.project_id FROM event_traces AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.id = ?1"
+            }
+        };
+        let project: Option<Option<i64>> =
+            self.0.db.prepare_cached(sql)?.query_row([record.number], |row| row.get(0)).optional()?;
+        Ok(project.flatten().map(ProjectId))
+    }
+}
+
+impl Store {
     /// The nearest moments on one side, nearest first.
     fn beside(
         &self,
@@ -146,31 +174,6 @@ impl Store {
         }
         all.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         Ok(all)
-    }
-
-    /// The project of a record. `None` if the record does not exist or belongs to no project.
-    pub fn project_of(&self, record: RecordId) -> Result<Option<ProjectId>, StoreError> {
-        let sql = match record.kind {
-            RecordKind::Observation => {
-                "SELECT project_id FROM observations WHERE id = ?1 AND deleted_at IS NULL"
-            }
-            RecordKind::Summary => {
-                "SELECT project_id FROM session_summaries WHERE id = ?1 AND deleted_at IS NULL"
-            }
-            RecordKind::Fact => "SELECT project_id FROM facts WHERE id = ?1 AND deleted_at IS NULL",
-            // A note belongs to no project.
-            RecordKind::Note => return Ok(None),
-            RecordKind::Turn => {
-                "SELECT s.project_id FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id
-                 WHERE r.id = ?1 AND r.deleted_at IS NULL"
-            }
-            RecordKind::Event => {
-                "SELECT s.project_id FROM event_traces AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.id = ?1"
-            }
-        };
-        let project: Option<Option<i64>> =
-            self.db.prepare_cached(sql)?.query_row([record.number], |row| row.get(0)).optional()?;
-        Ok(project.flatten().map(ProjectId))
     }
 }
 

@@ -10,11 +10,12 @@ use remora_core::host::Host;
 use remora_core::ids::SessionId;
 use remora_core::memory::Memory;
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
+use crate::handles::Sessions;
 use crate::import::past;
-use crate::{Batch, Store, StoreError, private_turns, writing};
+use crate::{Batch, StoreError, private_turns, writing};
 
 /// The transcript of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,10 +65,10 @@ pub struct Said {
     pub at: Option<Time>,
 }
 
-impl Store {
+impl Sessions<'_> {
     /// The transcript of a session, if its host named one.
-    pub fn transcript(&self, session: SessionId) -> Result<Option<Transcript>, StoreError> {
-        let found = self
+    pub fn transcript(self, session: SessionId) -> Result<Option<Transcript>, StoreError> {
+        let found = self.0
             .db
             .prepare_cached(
                 "SELECT s.host, s.transcript_path, ifnull(s.transcript_offset, 0), s.transcript_turn, s.prompt_counter,
@@ -95,14 +96,36 @@ impl Store {
         let Some(host) = Host::named(&host) else { return Ok(None) };
         transcript.host = host;
         // A session that was running when everything was erased has a new row.
-        transcript.had_private |= private_turns::had_any(self.dir(), &SessionRef { host, id })?;
+        transcript.had_private |= private_turns::had_any(self.0.dir(), &SessionRef { host, id })?;
         Ok(Some(transcript))
     }
 
+    /// Sessions with activity since then whose transcripts were read before and may have grown.
+    pub fn growing_transcripts(self, since: Time) -> Result<Vec<SessionId>, StoreError> {
+        let sql = "SELECT id FROM sessions WHERE transcript_turn IS NOT NULL AND last_activity_at >= ?1";
+        self.0.rows(sql, &[&since.0], |row| row.get(0).map(SessionId))
+    }
+
+    /// Whether a hook reported a compaction in a turn, and with it the digest.
+    pub fn was_compacted(self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
+        let sql =
+            "SELECT 1 FROM event_traces WHERE session_id = ?1 AND prompt_number = ?2 AND kind = 'compacted'";
+        Ok(self.0.db.prepare_cached(sql)?.exists([session.0, prompt_number])?)
+    }
+
+    /// Whether events of the session are claimed right now, or kept for a turn that may go on.
+    pub fn is_in_work(self, session: SessionId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM pending_messages WHERE session_id = ?1
+                   AND (status = 'processing' OR (status = 'pending' AND observed = 2))";
+        Ok(self.0.db.prepare_cached(sql)?.exists([session.0])?)
+    }
+}
+
+impl Sessions<'_> {
     /// Stores the memory of text that a host wrote after its turn was observed. `false` if another process read it
     /// before.
     pub fn remember_late(
-        &mut self,
+        self,
         (session, prompt_number): (SessionId, i64),
         read: &ReadTo,
         memory: &Memory,
@@ -117,7 +140,7 @@ impl Store {
             heard: TranscriptText::default(),
             transcript: None,
         };
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         if !advance(&transaction, &batch, read)? {
             return Ok(false);
         }
@@ -126,33 +149,13 @@ impl Store {
         Ok(true)
     }
 
-    /// Sessions with activity since then whose transcripts were read before and may have grown.
-    pub fn growing_transcripts(&self, since: Time) -> Result<Vec<SessionId>, StoreError> {
-        let sql = "SELECT id FROM sessions WHERE transcript_turn IS NOT NULL AND last_activity_at >= ?1";
-        self.rows(sql, &[&since.0], |row| row.get(0).map(SessionId))
-    }
-
-    /// Whether a hook reported a compaction in a turn, and with it the digest.
-    pub fn was_compacted(&self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
-        let sql =
-            "SELECT 1 FROM event_traces WHERE session_id = ?1 AND prompt_number = ?2 AND kind = 'compacted'";
-        Ok(self.db.prepare_cached(sql)?.exists([session.0, prompt_number])?)
-    }
-
-    /// Whether events of the session are claimed right now, or kept for a turn that may go on.
-    pub fn is_in_work(&self, session: SessionId) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM pending_messages WHERE session_id = ?1
-                   AND (status = 'processing' OR (status = 'pending' AND observed = 2))";
-        Ok(self.db.prepare_cached(sql)?.exists([session.0])?)
-    }
-
     /// Marks the transcripts of some projects as read, because they were written while capture was paused. `skips`
     /// decides by the project's root.
-    pub fn skip_transcripts(&mut self, skips: impl Fn(&Path) -> bool) -> Result<(), StoreError> {
+    pub fn skip_transcripts(self, skips: impl Fn(&Path) -> bool) -> Result<(), StoreError> {
         let sql = "SELECT s.id, s.transcript_path, p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
              WHERE s.transcript_path IS NOT NULL";
         let sessions: Vec<(i64, String, String)> =
-            self.rows(sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            self.0.rows(sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         // A missing file has nothing to skip.
         let length = |path: &str| fs::metadata(path).ok().and_then(|file| i64::try_from(file.len()).ok());
         let skipped: Vec<(i64, i64)> = sessions
@@ -160,7 +163,7 @@ impl Store {
             .filter(|(_, _, root)| skips(Path::new(root)))
             .filter_map(|(id, path, _)| Some((*id, length(path)?)))
             .collect();
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         for (id, length) in skipped {
             transaction.execute(
                 "UPDATE sessions SET transcript_offset = ?2, transcript_turn = NULL WHERE id = ?1",

@@ -5,7 +5,8 @@ use remora_core::time::Time;
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
-use crate::{Store, StoreError};
+use crate::StoreError;
+use crate::handles::Queue;
 
 /// One model call.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,10 +61,10 @@ pub struct Usage {
     pub estimated: u64,
 }
 
-impl Store {
+impl Queue<'_> {
     /// The usage in a period, of all projects or of one, by provider, model and project.
     pub fn usage(
-        &self,
+        self,
         from: Time,
         until: Time,
         project: Option<ProjectId>,
@@ -75,7 +76,7 @@ impl Store {
              FROM llm_usage AS u LEFT JOIN projects AS p ON p.id = u.project_id
              WHERE u.created_at >= ?1 AND u.created_at < ?2 AND (?3 IS NULL OR u.project_id = ?3)
              GROUP BY u.provider, u.model, u.project_id ORDER BY u.provider, u.model, p.name";
-        let mut statement = self.db.prepare_cached(sql)?;
+        let mut statement = self.0.db.prepare_cached(sql)?;
         let rows =
             statement.query_map(params![from.0, until.0, project.map(|project| project.0)], |row| {
                 let count = |place: usize| row.get::<_, i64>(place).map(i64::unsigned_abs);
@@ -97,8 +98,8 @@ impl Store {
     }
 
     /// The total since then, of all sessions or of one.
-    pub fn spent(&self, since: Time, session: Option<SessionId>) -> Result<Spent, StoreError> {
-        let spent = self
+    pub fn spent(self, since: Time, session: Option<SessionId>) -> Result<Spent, StoreError> {
+        let spent = self.0
             .db
             .prepare_cached(
                 "SELECT count(*), ifnull(sum(input_tokens + output_tokens), 0), total(cost_usd) FROM llm_usage

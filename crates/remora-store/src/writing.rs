@@ -306,7 +306,7 @@ fn insert_summary(
     summary: &Summary,
     now: Time,
 ) -> Result<i64, StoreError> {
-    // As in `Store::summary_before`. Version 9 and imports left sessions with several summaries, of which the new one
+    // As in `Records::summary_before`. Version 9 and imports left sessions with several summaries, of which the new one
     // extends only the last.
     let extended = db
         .prepare_cached(

@@ -11,9 +11,10 @@ use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::prose::plan_heading;
 use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::context_files::changed_in_place;
+use crate::handles::Records;
 use crate::{SavedBy, Store, StoreError, feedback, laid_down, retention, rows};
 
 /// The key in `meta` of the turns and summaries that were called wrong, as JSON: `["t2", "s7"]`.
@@ -28,34 +29,29 @@ const ANYTHING_WRONG: &str = concat!(
 /// The parts of an observation that state something.
 const SAID: &str = "o.title, o.narrative, o.facts";
 
-impl Store {
+impl Records<'_> {
     /// The statements that were called wrong in a project. Usually there are none, which takes only a few index
     /// lookups.
-    pub fn called_wrong(&self, project: ProjectId) -> Result<CalledWrong, StoreError> {
+    pub fn called_wrong(self, project: ProjectId) -> Result<CalledWrong, StoreError> {
         let sql = format!(
             "SELECT {ANYTHING_WRONG},
              EXISTS (SELECT 1 FROM observations INDEXED BY observations_superseded WHERE superseded_by IS NOT NULL)"
         );
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        let (is_wrong, is_superseded): (bool, bool) = self.db.prepare_cached(&sql)?.query_row([], read)?;
+        let (is_wrong, is_superseded): (bool, bool) = self.0.db.prepare_cached(&sql)?.query_row([], read)?;
         if is_wrong {
-            return called_wrong(&self.db, project, &BTreeSet::new());
+            return called_wrong(&self.0.db, project, &BTreeSet::new());
         }
         let mut nothing = CalledWrong::default();
         nothing.nothing_corrected = !is_superseded;
         Ok(nothing)
     }
 
-    /// The statements that a person called wrong in a project. A program's verdict does not hide a person's words.
-    pub(crate) fn called_wrong_by_person(&self, project: ProjectId) -> Result<CalledWrong, StoreError> {
-        called_wrong(&self.db, project, &laid_down::judged_by_programs(&self.db)?)
-    }
-
     /// Whether a record says what was called wrong, by a verdict or in a later turn of its session.
     ///
     /// A turn or a summary repeats it as a whole, because its other sentences are about the same subject, even if it says it
     /// in other words than the wrong observation. A summary written after a correction is right again.
-    pub fn repeats_wrong(&self, record: RecordId, wrong: &CalledWrong) -> Result<bool, StoreError> {
+    pub fn repeats_wrong(self, record: RecordId, wrong: &CalledWrong) -> Result<bool, StoreError> {
         match record.kind {
             RecordKind::Observation => {
                 let sql = "SELECT o.title, o.pinned_at IS NOT NULL OR ifnull(f.useful, 0) > 0 FROM observations AS o
@@ -64,19 +60,19 @@ impl Store {
                 if wrong.is_empty() {
                     return Ok(false);
                 }
-                let found = self.db.prepare_cached(sql)?.query_row([record.number], read).optional()?;
+                let found = self.0.db.prepare_cached(sql)?.query_row([record.number], read).optional()?;
                 Ok(found.is_some_and(|(title, is_upheld)| !is_upheld && wrong.is_said_by(&title)))
             }
             RecordKind::Turn | RecordKind::Summary => Ok(!wrong.nothing_corrected
-                && (self.belongs_to_wrong(record)?
-                    || (!wrong.is_empty() && wrong.is_said_in(&text_of(&self.db, record)?)))),
+                && (self.0.belongs_to_wrong(record)?
+                    || (!wrong.is_empty() && wrong.is_said_in(&text_of(&self.0.db, record)?)))),
             RecordKind::Fact => {
                 let sql = "SELECT value FROM facts WHERE id = ?1 AND source <> 'user'";
                 if wrong.is_empty() {
                     return Ok(false);
                 }
                 let value: Option<String> =
-                    self.db.prepare_cached(sql)?.query_row([record.number], |row| row.get(0)).optional()?;
+                    self.0.db.prepare_cached(sql)?.query_row([record.number], |row| row.get(0)).optional()?;
                 Ok(value.is_some_and(|value| wrong.is_said_in(&value)))
             }
             RecordKind::Note | RecordKind::Event => Ok(false),
@@ -84,54 +80,29 @@ impl Store {
     }
 
     /// Whether a person pinned an observation or called it useful, so that it is injected as it is.
-    pub fn is_upheld(&self, observation: ObservationId) -> Result<bool, StoreError> {
+    pub fn is_upheld(self, observation: ObservationId) -> Result<bool, StoreError> {
         let sql =
             "SELECT 1 FROM observations AS o LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
              WHERE o.id = ?1 AND (o.pinned_at IS NOT NULL OR f.useful > 0)";
-        Ok(self.db.prepare_cached(sql)?.exists([observation.0])?)
-    }
-
-    /// Whether a turn or a summary was called wrong itself, or belongs to an observation that is wrong.
-    fn belongs_to_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
-        let (table, same_turn) = if record.kind == RecordKind::Turn {
-            ("user_prompts", "o.session_id = r.session_id AND o.prompt_number = r.prompt_number")
-        } else {
-            ("session_summaries", "o.session_id = r.session_id")
-        };
-        // Starts with wrong and superseded observations, because they are few. An observation superseded by one of
-        // its own turn was only refined, not corrected.
-        let sql = format!(
-            "SELECT 1 FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
-                 CROSS JOIN observations AS o ON o.id = f.observation_id
-                 CROSS JOIN {table} AS r ON r.id = ?1 AND {same_turn}
-             WHERE f.wrong > f.useful
-             UNION ALL
-             SELECT 1 FROM {table} AS r CROSS JOIN observations AS o INDEXED BY observations_superseded
-                 ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number
-             WHERE r.id = ?1 AND o.superseded_by IS NOT NULL AND NOT EXISTS (
-                 SELECT 1 FROM observations AS next WHERE next.uuid = o.superseded_by AND next.session_id = o.session_id
-                 AND next.prompt_number = o.prompt_number)
-             UNION ALL
-             SELECT 1 FROM meta, json_each(CAST(meta.value AS TEXT)) AS wrong
-             WHERE meta.key = '{WRONG_RECORDS}' AND wrong.value = ?2"
-        );
-        Ok(self.db.prepare_cached(&sql)?.exists(params![record.number, record.to_string()])?)
+        Ok(self.0.db.prepare_cached(sql)?.exists([observation.0])?)
     }
 
     /// Whether a turn or a summary was called wrong.
-    pub fn is_called_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
-        Ok(wrong_records(&self.db)?.contains(&record))
+    pub fn is_called_wrong(self, record: RecordId) -> Result<bool, StoreError> {
+        Ok(wrong_records(&self.0.db)?.contains(&record))
     }
+}
 
+impl Records<'_> {
     /// Calls a turn or a summary wrong, or with `undo` takes it back. Returns its project, or `None` if it does not exist.
     pub fn judge_turn_or_summary(
-        &mut self,
+        self,
         record: RecordId,
         undo: bool,
         by: SavedBy,
         at: Time,
     ) -> Result<Option<ProjectId>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let Some(project) = project_of(&transaction, record)? else { return Ok(None) };
         let mut all = wrong_records(&transaction)?;
         all.retain(|other| *other != record);
@@ -160,6 +131,40 @@ impl Store {
         )?;
         transaction.commit()?;
         Ok(Some(project))
+    }
+}
+
+impl Store {
+    /// The statements that a person called wrong in a project. A program's verdict does not hide a person's words.
+    pub(crate) fn called_wrong_by_person(&self, project: ProjectId) -> Result<CalledWrong, StoreError> {
+        called_wrong(&self.db, project, &laid_down::judged_by_programs(&self.db)?)
+    }
+
+    /// Whether a turn or a summary was called wrong itself, or belongs to an observation that is wrong.
+    fn belongs_to_wrong(&self, record: RecordId) -> Result<bool, StoreError> {
+        let (table, same_turn) = if record.kind == RecordKind::Turn {
+            ("user_prompts", "o.session_id = r.session_id AND o.prompt_number = r.prompt_number")
+        } else {
+            ("session_summaries", "o.session_id = r.session_id")
+        };
+        // Starts with wrong and superseded observations, because they are few. An observation superseded by one of
+        // its own turn was only refined, not corrected.
+        let sql = format!(
+            "SELECT 1 FROM observation_feedback AS f INDEXED BY observation_feedback_wrong
+                 CROSS JOIN observations AS o ON o.id = f.observation_id
+                 CROSS JOIN {table} AS r ON r.id = ?1 AND {same_turn}
+             WHERE f.wrong > f.useful
+             UNION ALL
+             SELECT 1 FROM {table} AS r CROSS JOIN observations AS o INDEXED BY observations_superseded
+                 ON o.session_id = r.session_id AND o.prompt_number = r.prompt_number
+             WHERE r.id = ?1 AND o.superseded_by IS NOT NULL AND NOT EXISTS (
+                 SELECT 1 FROM observations AS next WHERE next.uuid = o.superseded_by AND next.session_id = o.session_id
+                 AND next.prompt_number = o.prompt_number)
+             UNION ALL
+             SELECT 1 FROM meta, json_each(CAST(meta.value AS TEXT)) AS wrong
+             WHERE meta.key = '{WRONG_RECORDS}' AND wrong.value = ?2"
+        );
+        Ok(self.db.prepare_cached(&sql)?.exists(params![record.number, record.to_string()])?)
     }
 }
 

@@ -90,7 +90,7 @@ impl App {
 
     /// Without a daemon, a command erases forgotten records from the files once they can no longer be undone.
     fn finish_forgetting(&self, store: &mut Store) {
-        let is_due = store.read_only().is_none() && store.must_erase().unwrap_or(false);
+        let is_due = store.read_only().is_none() && store.forget().must_erase().unwrap_or(false);
         if !is_due || presence::find(&self.dir).is_ok_and(|daemon| daemon.is_some()) {
             return;
         }
@@ -145,7 +145,7 @@ pub(crate) fn if_known<T>(store: &Store, found: std::result::Result<T, AppError>
         Err(AppError::UnknownDirectory(directory)) => directory,
         Err(error) => return Err(error.into()),
     };
-    if store.projects()?.is_empty() {
+    if store.projects().list()?.is_empty() {
         output::talk(
             "The memory is empty. Put Remora into your agent: `remora install`; see what it will look like: `remora demo`",
         );

@@ -76,12 +76,12 @@ fn repair(about: &Examination<'_>, fix: Fix) -> Result<Vec<Fixed>, String> {
 }
 
 fn fill_index(store: &mut Store) -> Result<(), StoreError> {
-    while store.fill_documents()? {}
-    let state = store.index_state(ProjectScope::All)?;
+    while store.index().fill()? {}
+    let state = store.index().state(ProjectScope::All)?;
     if state.indexed < state.records {
         // Some documents were lost after they were made. All are rebuilt; the daemon makes their vectors.
-        store.clear_documents()?;
-        while store.fill_documents()? {}
+        store.index().clear()?;
+        while store.index().fill()? {}
     }
     Ok(())
 }

@@ -124,7 +124,7 @@ fn firing(opened: &Opened<'_>, machine: &InstallEnv<'_>, hosts: &[HostState]) ->
         .ok()
         .and_then(Time::from_system);
     opened.with_store(name, |store| {
-        let events = store.last_activity_by_host()?;
+        let events = store.sessions().last_activity_by_host()?;
         let last_event = |host: Host| events.iter().find(|(name, _)| *name == host.name()).map(|(_, at)| *at);
         for host in hosts.iter().filter(|host| matches!(host.hooks, Hooks::Installed | Hooks::Plugin)) {
             let used = state::last_used(machine, host.host).and_then(Time::from_system);

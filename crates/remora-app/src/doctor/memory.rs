@@ -29,7 +29,7 @@ pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
 fn index(opened: &Opened<'_>) -> Finding {
     let name = "search index";
     opened.with_store(name, |store| {
-        let state = store.index_state(ProjectScope::All)?;
+        let state = store.index().state(ProjectScope::All)?;
         let missing = state.records.saturating_sub(state.indexed);
         if missing == 0 {
             return Ok(Finding::good(name, format!("{} indexed", count(state.records, "record"))));
@@ -48,7 +48,7 @@ fn index(opened: &Opened<'_>) -> Finding {
 fn vectors(opened: &Opened<'_>) -> Finding {
     let name = "vectors";
     opened.with_store(name, |store| {
-        let state = store.index_state(ProjectScope::All)?;
+        let state = store.index().state(ProjectScope::All)?;
         let message = format!("{} of {} documents have one", state.with_vector, state.documents);
         let is_off = opened.about.settings.search.embedder == Embedder::Off;
         // The daemon makes vectors in the background, so a few are usually missing. It is a finding if most are.
@@ -99,7 +99,7 @@ fn embedder(opened: &Opened<'_>) -> Finding {
 fn facts(opened: &Opened<'_>) -> Finding {
     let name = "facts";
     opened.with_store(name, |store| {
-        Ok(match store.facts_in_conflict(None)? {
+        Ok(match store.facts().count_conflicts(None)? {
             0 => Finding::good(name, "none is contradicted"),
             1 => Finding::note(name, "1 fact is contradicted").hint(DECIDE),
             many => Finding::note(name, format!("{many} facts are contradicted")).hint(DECIDE),
@@ -110,7 +110,7 @@ fn facts(opened: &Opened<'_>) -> Finding {
 fn context_files(opened: &Opened<'_>) -> Finding {
     let name = "context files";
     opened.with_store(name, |store| {
-        let all = store.all_context_files()?;
+        let all = store.files().all_context_files()?;
         let roots = || all.iter().flat_map(|(_, roots)| roots);
         if let Some(at) = roots().find(|at| !at.problems.is_empty()) {
             let problem = &at.problems[0];
@@ -132,7 +132,7 @@ fn context_files(opened: &Opened<'_>) -> Finding {
 fn forgetting(opened: &Opened<'_>) -> Finding {
     let name = "forgetting";
     opened.with_store(name, |store| -> Result<Finding, StoreError> {
-        Ok(if store.must_erase()? {
+        Ok(if store.forget().must_erase()? {
             Finding::note(name, "what was forgotten is still in the bytes of some files")
                 .hint("the daemon removes it, and so does any command without one: `remora status`")
         } else {
@@ -153,7 +153,7 @@ fn notes(opened: &Opened<'_>) -> Option<Finding> {
         return Some(Finding::note(name, message).hint(hint));
     }
     Some(opened.with_store(name, |store| {
-        Ok(match store.notes_state()?.problem {
+        Ok(match store.notes().state()?.problem {
             None => Finding::good(name, "fine"),
             Some(problem) => Finding::note(name, problem)
                 .hint("notes that are indexed stay; `remora notes sync` tries again"),

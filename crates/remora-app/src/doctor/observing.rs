@@ -161,7 +161,7 @@ fn budget(opened: &Opened<'_>) -> Finding {
         return Finding::good(name, "nothing is spent");
     }
     opened.with_store(name, |store| {
-        let Spent { tokens, usd, .. } = store.spent(opened.about.now.start_of_day(), None)?;
+        let Spent { tokens, usd, .. } = store.queue().spent(opened.about.now.start_of_day(), None)?;
         let limits = &settings.budget;
         let is_used_up = (limits.daily_tokens > 0 && tokens >= limits.daily_tokens)
             || (limits.daily_usd > 0.0 && usd >= limits.daily_usd);

@@ -74,8 +74,8 @@ fn spooled(about: &Examination<'_>) -> Finding {
 fn queue(opened: &Opened<'_>) -> Finding {
     let name = "queue";
     opened.with_store(name, |store| {
-        let pending = store.queue_counts()?.pending;
-        let Some(Backlog { events, since, .. }) = store.overdue(opened.about.now.before(OLD))? else {
+        let pending = store.queue().counts()?.pending;
+        let Some(Backlog { events, since, .. }) = store.queue().overdue(opened.about.now.before(OLD))? else {
             return Ok(Finding::good(name, format!("{} pending", count(pending, "event"))));
         };
         let events = count(events, "event");
@@ -89,7 +89,7 @@ fn queue(opened: &Opened<'_>) -> Finding {
 fn failed(opened: &Opened<'_>) -> Finding {
     let name = "failed events";
     opened.with_store(name, |store| {
-        Ok(match store.failed()? {
+        Ok(match store.queue().failed()? {
             None => Finding::good(name, "none"),
             Some(Backlog { events, since, reason }) => {
                 let message =

@@ -29,7 +29,7 @@ pub fn import(
     request.run(|store| {
         let (observer, _) = Observer::new(request.settings, request.dir, OWNER);
         // Releases a turn that a killed import left claimed.
-        store.reclaim_of(OWNER, request.now)?;
+        store.queue().reclaim_of(OWNER, request.now)?;
         let mut report = ImportReport::default();
         let facts = store.counts()?.facts;
         let mut observed = Observed::default();
@@ -91,7 +91,7 @@ fn take(
 ) -> Result<(), ImportError> {
     // If the file name contains the session id, a known session is skipped without reading the file.
     if let Some(session) = transcript.session()
-        && store.knows_session(&session)?
+        && store.sessions().knows(&session)?
     {
         report.of(SESSIONS).read += 1;
         report.of(SESSIONS).already_there += 1;
@@ -118,7 +118,7 @@ fn take(
         }
     };
     report.of(SESSIONS).read += 1;
-    match store.enqueue_past(&session, &records)? {
+    match store.queue().enqueue_past(&session, &records)? {
         None => report.of(SESSIONS).already_there += 1,
         Some(stored) => {
             report.of(SESSIONS).imported += 1;
@@ -138,8 +138,8 @@ fn take(
 }
 
 fn note_project(store: &Store, session: &SessionRef, report: &mut ImportReport) -> Result<(), ImportError> {
-    let Some(known) = store.known_session(session)? else { return Ok(()) };
-    let Some(project) = store.project(known.project)? else { return Ok(()) };
+    let Some(known) = store.sessions().known(session)? else { return Ok(()) };
+    let Some(project) = store.projects().get(known.project)? else { return Ok(()) };
     let root = Some(PathBuf::from(project.root));
     let is_it = |listed: &Recipient| listed.name == project.name && listed.root == root;
     let place = report.projects.iter().position(is_it).unwrap_or_else(|| {

@@ -99,12 +99,12 @@ impl<'a> Judge<'a> {
         memory: &'a Memory,
         notes: &'a [PinnedNote],
     ) -> Result<Self, StoreError> {
-        let ledger = store.ledger(request.session, "")?;
+        let ledger = store.injections().ledger(request.session, "")?;
         let before = match memory.notes_source() {
-            Some(_) => store.injected_before(request.session)?,
+            Some(_) => store.injections().before(request.session)?,
             None => InjectedBefore::default(),
         };
-        let emptied_at = store.emptied_at(request.session)?;
+        let emptied_at = store.injections().emptied_at(request.session)?;
         Ok(Self { request, memory, notes, before, ledger, emptied_at })
     }
 
@@ -221,8 +221,8 @@ pub(super) fn text_of(
         return note_text(store, hit);
     }
     let host = match (hit.session_id, hit.kind) {
-        (Some(session), _) => store.session_host(session)?,
-        (None, RecordKind::Fact) => match store.fact(FactId(hit.id.number))? {
+        (Some(session), _) => store.sessions().host(session)?,
+        (None, RecordKind::Fact) => match store.facts().get(FactId(hit.id.number))? {
             Some(row) => format!("{} by {}", row.fact.kind.name(), row.fact.source),
             None => return Ok(None),
         },
@@ -239,9 +239,9 @@ pub(super) fn text_of(
     let longest = usize::MAX;
     let since = match (hit.kind, hit.project_id) {
         (RecordKind::Observation, Some(project)) => {
-            let file = store.main_file(ObservationId(hit.id.number))?;
+            let file = store.files().main_of(ObservationId(hit.id.number))?;
             let main_file = file.as_deref().map(|file| (hit.id.number, file));
-            store.files_since(project, main_file)?.remove(&hit.id.number)
+            store.files().since(project, main_file)?.remove(&hit.id.number)
         }
         _ => None,
     };
@@ -263,8 +263,8 @@ fn ended(sentence: &str) -> String {
 
 /// The text of a note around the match.
 fn note_text(store: &Store, hit: &Hit) -> Result<Option<RecalledPassage>, StoreError> {
-    let Some(note) = store.note(NoteId(hit.id.number))? else { return Ok(None) };
-    let Some(text) = store.part_text(hit.id, &hit.part)? else { return Ok(None) };
+    let Some(note) = store.notes().get(NoteId(hit.id.number))? else { return Ok(None) };
+    let Some(text) = store.index().part_text(hit.id, &hit.part)? else { return Ok(None) };
     // A snippet is part of the text, with line breaks replaced by spaces.
     let flat: String = text.chars().map(|c| if c.is_ascii_control() { ' ' } else { c }).collect();
     let at = flat.find(hit.snippet.text.trim_matches('…')).unwrap_or_default();

@@ -31,15 +31,15 @@ pub fn before(
     let Some(store) = Store::open_read_only_for_hook(dir)? else { return Ok(None) };
     // The process is about to end, and the kernel closes files faster than SQLite does.
     let mut store = ManuallyDrop::new(store);
-    let Some(session) = store.known_session(&ahead.session)? else { return Ok(None) };
+    let Some(session) = store.sessions().known(&ahead.session)? else { return Ok(None) };
     let path = Path::new(&ahead.cwd).join(&ahead.path);
-    let Some(file) = store.project_file(session.project, &path)? else { return Ok(None) };
+    let Some(file) = store.files().get(session.project, &path)? else { return Ok(None) };
     let agent = ahead.agent.as_ref().map_or("", |agent| agent.id.as_str());
-    if store.was_injected_before_file(session.id, agent, &file.path)? {
+    if store.injections().was_before_file(session.id, agent, &file.path)? {
         return Ok(None);
     }
-    let mut observations = store.about_file(&session, &file)?;
-    let ledger = store.ledger(session.id, agent)?;
+    let mut observations = store.files().about(&session, &file)?;
+    let ledger = store.injections().ledger(session.id, agent)?;
     // Passages that were injected before, with a prompt or another file, are in the agent's context.
     observations.retain_mut(|about| {
         about.passages.retain(|passage| !ledger.passages.contains(&fingerprint(passage)));

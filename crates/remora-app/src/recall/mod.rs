@@ -50,7 +50,7 @@ const TOO_FEW: usize = 5;
 
 /// The number of latest injections with a prompt, if the embedder was too late for all of them.
 pub fn always_late(store: &Store) -> Result<Option<usize>, StoreError> {
-    let latest = store.retrievals(WhichRetrievals::All, RECENT_INJECTIONS)?;
+    let latest = store.injections().list(WhichRetrievals::All, RECENT_INJECTIONS)?;
     let with_prompt = latest.iter().map(|row| &row.retrieval).filter(|row| row.moment == Moment::Prompt);
     let reasons: Vec<Option<&str>> = with_prompt.map(|row| row.degraded.as_deref()).collect();
     let is_always = reasons.iter().all(|reason| reason.is_some_and(EmbedError::is_late));
@@ -66,10 +66,10 @@ fn session_in(
     session: &SessionRef,
     directory: &str,
 ) -> Result<Option<KnownSession>, StoreError> {
-    if let Some(known) = store.known_session(session)? {
+    if let Some(known) = store.sessions().known(session)? {
         return Ok(Some(known));
     }
-    let project = store.project_at(&locate(Path::new(directory)))?;
+    let project = store.projects().at(&locate(Path::new(directory)))?;
     Ok(project.map(|project| KnownSession { id: NEW_SESSION, project: project.id, last_prompt_at: None }))
 }
 
@@ -79,7 +79,7 @@ fn log(store: &mut Store, retrieval: &Retrieval) -> Result<bool, StoreError> {
     if retrieval.session == NEW_SESSION || store.read_only().is_some() {
         return Ok(true);
     }
-    store.log_retrieval(retrieval)
+    store.injections().log(retrieval)
 }
 
 impl Injection {

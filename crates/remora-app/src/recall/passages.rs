@@ -128,7 +128,7 @@ pub(super) fn choose<'a>(
         let RecordId { kind, number } = hit.id;
         let is_upheld = wrong.is_empty()
             || kind == RecordKind::Fact
-            || (kind == RecordKind::Observation && store.is_upheld(ObservationId(number))?);
+            || (kind == RecordKind::Observation && store.records().is_upheld(ObservationId(number))?);
         pool.extend(passages.into_iter().filter(|passage| is_upheld || is_right(passage)));
     }
     let mut choice = PassageChoice::default();
@@ -301,16 +301,18 @@ fn texts(store: &Store, hit: &Hit) -> Result<PassageTexts, StoreError> {
     let mut open: Vec<(String, Role)> = Vec::new();
     let (asked, parts): (String, Vec<String>) = match kind {
         RecordKind::Observation => {
-            let Some((narrative, facts)) = store.narrative(ObservationId(number))? else {
+            let Some((narrative, facts)) = store.records().narrative(ObservationId(number))? else {
                 return Ok(PassageTexts::default());
             };
-            let asked = store.asked(ObservationId(number))?;
+            let asked = store.records().asked(ObservationId(number))?;
             // A title is usually the most important sentence. A cut title is incomplete.
             let title = Some(hit.title.clone()).filter(|title| !title.ends_with('…'));
             (asked, title.into_iter().chain(facts).chain([narrative]).collect())
         }
         RecordKind::Summary => {
-            let Some(row) = store.summary(SummaryId(number))? else { return Ok(PassageTexts::default()) };
+            let Some(row) = store.records().summary(SummaryId(number))? else {
+                return Ok(PassageTexts::default());
+            };
             let summary = row.summary;
             // Open points may be phrased as questions.
             open = summary.next_steps.lines().map(|line| (line.to_owned(), Role::Next)).collect();
@@ -318,7 +320,9 @@ fn texts(store: &Store, hit: &Hit) -> Result<PassageTexts, StoreError> {
             (String::new(), vec![summary.learned, summary.completed])
         }
         RecordKind::Turn => {
-            let Some(row) = store.prompt(PromptId(number))? else { return Ok(PassageTexts::default()) };
+            let Some(row) = store.records().prompt(PromptId(number))? else {
+                return Ok(PassageTexts::default());
+            };
             // A plan was written by the agent, although it arrived as a prompt.
             let plan = plan_heading(&row.text).map(|_| row.text.clone());
             (row.text, row.closing_message.into_iter().chain(plan).collect())

@@ -165,7 +165,7 @@ pub fn submit(
         return Ok(None);
     }
     let Some(known) = super::session_in(store, session, directory)? else { return Ok(None) };
-    if !wants_memories && store.notes_not_injected(known.id)?.is_empty() {
+    if !wants_memories && store.notes().not_injected(known.id)?.is_empty() {
         return Ok(None);
     }
     let request = PromptRequest {
@@ -246,7 +246,7 @@ fn choose(
     let _snapshot = store.snapshot()?;
     let memory = &settings.memory;
     let notes = match memory.notes_source() {
-        Some(_) => store.notes_not_injected(request.session)?,
+        Some(_) => store.notes().not_injected(request.session)?,
         None => Vec::new(),
     };
     let mut chosen = Vec::new();
@@ -264,8 +264,8 @@ fn choose(
         let found = engine.searcher.search(store, engine.embedder, query)?;
         (explanation.mode, explanation.no_vectors) = (Some(found.plan.mode), found.plan.no_vectors);
         let judge = Judge::new(store, request, memory, &notes)?;
-        let wrong = store.called_wrong(request.project)?;
-        explanation.candidates = judge.judge(found.hits, |id| store.repeats_wrong(id, &wrong))?;
+        let wrong = store.records().called_wrong(request.project)?;
+        explanation.candidates = judge.judge(found.hits, |id| store.records().repeats_wrong(id, &wrong))?;
         (chosen, explanation.evidence) =
             judge.choose(store, &mut explanation.candidates, &found.terms, &wrong)?;
     }

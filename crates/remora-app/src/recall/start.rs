@@ -49,11 +49,11 @@ pub fn begin(
     let started = Instant::now();
     let Starting { session, directory, how } = starting;
     let Some(session) = super::session_in(store, session, directory)? else { return Ok(None) };
-    if store.has_just_started(session.id, how.name(), now)? {
+    if store.injections().has_just_started(session.id, how.name(), now)? {
         return Ok(None);
     }
     if how.empties_context() && store.read_only().is_none() {
-        store.begin_epoch(session.id, now)?;
+        store.injections().begin_epoch(session.id, now)?;
     }
     let Some(part) = part(how, session) else { return Ok(None) };
     store.map_file()?;
@@ -101,7 +101,7 @@ fn notices(store: &Store, session: SessionId, now: Time) -> Result<Vec<String>, 
             restored.restored_at.format(MINUTE)
         ));
     }
-    if let Some(joined) = store.joined_with(session)? {
+    if let Some(joined) = store.projects().joined_with(session)? {
         notices.push(format!(
             "This directory is new and shares the memory of {}, because it has the same origin. If it is something \
              else, `remora project split` separates them.",
@@ -130,12 +130,12 @@ fn context(
     now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let _snapshot = store.snapshot()?;
-    let mut material = store.material(project, part, settings.context.summaries)?;
+    let mut material = store.injections().session_context(project, part, settings.context.summaries)?;
     material.notices = notices;
     if settings.memory.notes_source().is_some() {
         material.notes = match part {
-            Recall::Everything | Recall::OfSession(_) => store.always_injected()?,
-            Recall::Since { session, .. } => store.notes_not_injected(session)?,
+            Recall::Everything | Recall::OfSession(_) => store.notes().always_injected()?,
+            Recall::Since { session, .. } => store.notes().not_injected(session)?,
         };
     }
     let valuable: Vec<ObservationId> =
@@ -143,9 +143,9 @@ fn context(
     let is_valuable = |known: &&TimelineItem| valuable.contains(&ObservationId(known.id));
     let main_files = material.observations.iter().filter(is_valuable);
     let main_files = main_files.filter_map(|known| Some((known.id, known.file.as_deref()?)));
-    material.files_since = store.files_since(project, main_files)?;
+    material.files_since = store.files().since(project, main_files)?;
     for id in valuable {
-        let Some((narrative, facts)) = store.narrative(id)? else { continue };
+        let Some((narrative, facts)) = store.records().narrative(id)? else { continue };
         let mut sentences = substance(&narrative, MAX_READ);
         // Reading prose is most of the cost of a start, so facts are read only if they can be shown.
         if sentences.len() < context::MAX_SENTENCES {

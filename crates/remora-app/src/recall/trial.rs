@@ -30,7 +30,7 @@ impl Trial {
 /// The project of the preview: the given one or, for all projects, the one used last. `None` if the memory is empty.
 pub fn project_of(store: &Store, selector: &ProjectSelector) -> Result<Option<ProjectId>, AppError> {
     match selector {
-        ProjectSelector::All => Ok(store.sessions(None, 1)?.first().map(|session| session.project_id)),
+        ProjectSelector::All => Ok(store.sessions().list(None, 1)?.first().map(|session| session.project_id)),
         one => project(store, one).map(Some),
     }
 }

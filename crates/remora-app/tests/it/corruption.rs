@@ -180,7 +180,7 @@ fn assert_third_comes_back(third: usize) {
         backup::check(&dir, Time::now()).unwrap();
         let recovered = backup::recover(&dir, Search::Brief, Time::now());
         let recovered = recovered.unwrap_or_else(|error| panic!("{number}: {error}"));
-        let mut store = Store::open(&dir).unwrap_or_else(|error| panic!("{number}: {error}"));
+        let store = Store::open(&dir).unwrap_or_else(|error| panic!("{number}: {error}"));
         assert_eq!(store.counts().unwrap().observations, MEMORIES, "{number}");
         let verified = verify(&dir.database()).unwrap();
         assert!(verified.is_sound(), "{number}: {:?}", verified.problems);
@@ -190,7 +190,7 @@ fn assert_third_comes_back(third: usize) {
         } else {
             assert!(is_harmless(damage), "{number}: not noticed");
         }
-        while store.fill_documents().unwrap() {}
+        while store.index().fill().unwrap() {}
         let found = store.counts().unwrap();
         assert_eq!(found.observations, MEMORIES, "{number}");
         drop(store);

@@ -31,12 +31,12 @@ fn call(model: &str, tokens: u64, cost_usd: Option<f64>, at: Time) -> Call {
 fn spend(world: &mut World, project: &str, call: &Call) {
     let body = Body::PromptSubmitted { text: "why does the parser loop".to_owned() };
     world.hook(project, &format!("{project}-spends"), body, call.at);
-    let batch = world.store.claim("test", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
-    world.store.confirm(&batch, &Memory::default(), Some(call), call.at).unwrap();
+    let batch = world.store.queue().claim_next("test", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    world.store.queue().confirm(&batch, &Memory::default(), Some(call), call.at).unwrap();
 }
 
 fn inject(world: &mut World, moment: Moment, tokens: u64, at: Time) {
-    let session = world.store.sessions(None, 1).unwrap()[0].id;
+    let session = world.store.sessions().list(None, 1).unwrap()[0].id;
     let retrieval = Retrieval {
         session,
         agent: String::new(),
@@ -48,7 +48,7 @@ fn inject(world: &mut World, moment: Moment, tokens: u64, at: Time) {
         items: Vec::new(),
         at,
     };
-    world.store.log_retrieval(&retrieval).unwrap();
+    world.store.injections().log(&retrieval).unwrap();
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn a_wrong_observation_ranks_last_and_is_never_injected() {
     let at = Time::now();
     world.turn("app", "Which valve does the sluice need for its pressure?", narrative, &memory, at);
     world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, at);
-    let session = world.store.sessions_named("asks").unwrap()[0].id;
+    let session = world.store.sessions().named("asks").unwrap()[0].id;
     let prompt = "Which valve does the sluice need because of its pressure?";
     let request = PromptRequest::new(prompt, (world.project("app"), session), None);
     let mut settings = Settings::default();
@@ -35,14 +35,14 @@ fn a_wrong_observation_ranks_last_and_is_never_injected() {
     let explained = world.recall(&request, &settings, false, at).explanation;
     let shows = |candidate: &Candidate| candidate.hit.snippet.text.contains("valve");
     assert!(explained.candidates.iter().all(shows), "{explained:?}");
-    world.store.judge(ObservationId(1), Verdict::Wrong, false, SavedBy::Person, at).unwrap();
+    world.store.records().judge(ObservationId(1), Verdict::Wrong, false, SavedBy::Person, at).unwrap();
     assert_eq!(injected(&mut world), [""; 0], "not even from the text of its turn");
     let mut query = world.query("app", "sluice valve pressure");
     query.mode = Mode::Text;
     let found = world.searcher.search(&world.store, None, &query).unwrap();
     let found: Vec<String> = found.hits.iter().map(|hit| hit.id.to_string()).collect();
     assert_eq!(found, ["t1", "1"], "it no longer replaces its turn");
-    world.store.judge(ObservationId(1), Verdict::Wrong, true, SavedBy::Person, at).unwrap();
+    world.store.records().judge(ObservationId(1), Verdict::Wrong, true, SavedBy::Person, at).unwrap();
     assert_eq!(injected(&mut world), ["1"]);
 }
 
@@ -60,7 +60,7 @@ fn a_replaced_observation_is_not_injected_and_ranks_lower() {
     let now = Time::now();
     world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, now);
     let prompt = "Which valve does the sluice need because of its pressure?";
-    let session = world.store.sessions_named("asks").unwrap()[0].id;
+    let session = world.store.sessions().named("asks").unwrap()[0].id;
     let request = PromptRequest::new(prompt, (world.project("app"), session), None);
     let mut settings = Settings::default();
     settings.memory.auto_retrieve_min_score = 0.3;

@@ -65,8 +65,10 @@ impl World {
 
     /// Stores `memory` for all queued events, as an observer would.
     pub(crate) fn remember(&mut self, memory: &Memory, at: Time) {
-        while let Some(batch) = self.store.claim("test", 100, Duration::ZERO, Time::now()).unwrap() {
-            self.store.confirm(&batch, memory, None, at).unwrap();
+        while let Some(batch) =
+            self.store.queue().claim_next("test", 100, Duration::ZERO, Time::now()).unwrap()
+        {
+            self.store.queue().confirm(&batch, memory, None, at).unwrap();
         }
     }
 
@@ -80,7 +82,7 @@ impl World {
 
     pub(crate) fn project(&self, name: &str) -> ProjectId {
         let place = locate(Path::new(&format!("/nowhere/{name}")));
-        self.store.project_at(&place).unwrap().unwrap().id
+        self.store.projects().at(&place).unwrap().unwrap().id
     }
 
     pub(crate) fn query(&self, project: &str, text: &str) -> SearchQuery {
@@ -107,7 +109,7 @@ impl World {
             now,
         )
         .unwrap();
-        let known = self.store.known_session(&session).unwrap().unwrap();
+        let known = self.store.sessions().known(&session).unwrap().unwrap();
         let request = PromptRequest {
             room: 2_000,
             ..PromptRequest::new(text, (known.project, known.id), Some(session.host))

@@ -79,7 +79,7 @@ fn a_story_shows_failed_steps_observations_and_interrupted_turns() {
     world.remember(&about("The lock is mended", "src/lock.rs"), now);
     ask(&mut world, "And the door?");
     ask(&mut world, "Never mind");
-    let session = world.store.sessions_named("one").unwrap()[0].id;
+    let session = world.store.sessions().named("one").unwrap()[0].id;
 
     let page = story(&world.store, session, Part { from: 1, most: 2 }).unwrap().unwrap();
     let [first, second] = page.turns.as_slice() else { panic!("{:?}", page.turns) };
@@ -108,7 +108,7 @@ fn related_observations_are_found_whatever_operators_a_title_has() {
     world.turn("app", "one", "x", &about(strange, "a.rs"), now);
     world.turn("app", "two", "x", &about("Deploy the billing service after the freeze", "b.rs"), now);
     world.turn("app", "three", "x", &about("Icons have rounded corners", "c.rs"), now);
-    let row = world.store.observation(ObservationId(1)).unwrap().unwrap();
+    let row = world.store.records().observation(ObservationId(1)).unwrap().unwrap();
     assert_eq!(row.observation.title, strange);
     let engine = SearchBackend { searcher: &world.searcher, embedder: None };
     let settings = Settings::default();
@@ -242,7 +242,7 @@ fn erasing_everything_leaves_no_row_and_no_copy_and_memory_goes_on() {
     assert_eq!(erased.files.len(), 1, "the backup: {erased:?}");
     let counts = world.store.counts().unwrap();
     assert_eq!((counts.observations, counts.prompts, counts.sessions), (0, 0, 0));
-    assert!(world.store.projects().unwrap().is_empty());
+    assert!(world.store.projects().list().unwrap().is_empty());
     assert!(world.store.integrity_problems().unwrap().is_empty());
     for entry in walk(temp.path()) {
         let bytes = std::fs::read(&entry).unwrap();

@@ -157,7 +157,7 @@ pub(crate) fn measured(by_meaning: bool) -> Vec<Measured> {
 /// The title of an observation; for other records, the id.
 fn title(world: &World, id: &str) -> String {
     let observation =
-        id.parse().ok().and_then(|number| world.store.observation(ObservationId(number)).unwrap());
+        id.parse().ok().and_then(|number| world.store.records().observation(ObservationId(number)).unwrap());
     observation.map_or_else(|| id.to_owned(), |row| row.observation.title)
 }
 

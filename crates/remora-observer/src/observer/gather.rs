@@ -16,11 +16,11 @@ use crate::{builtin, session};
 
 /// The turn, as far as the queue still has its events.
 pub(super) fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
-    let root = store.session_root(batch.session)?;
+    let root = store.sessions().root(batch.session)?;
     let mut turn = Turn::new(batch.bodies(), &root);
     // A late report of a background agent belongs to the prompt that started it.
     if turn.prompt.is_empty() {
-        turn.prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+        turn.prompt = store.records().prompt_text(batch.session, batch.prompt_number)?;
     }
     turn.number = batch.prompt_number;
     let heard = &batch.heard;
@@ -58,7 +58,7 @@ pub(super) fn in_order(batch: &Batch) -> Vec<Piece<'_>> {
 
 /// The claims of a session's last turns.
 fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
-    let rows = store.session_observations(batch.session)?.into_iter();
+    let rows = store.records().of_session(batch.session)?.into_iter();
     let recent = rows.filter(|row| (1..=builtin::REACH).contains(&(batch.prompt_number - row.prompt_number)));
     Ok(recent
         .map(|row| {
@@ -74,14 +74,14 @@ fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
 pub(super) fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, StoreError> {
     let Some(turn) = memory.summary else {
         // What the summary said of a part of the turn may not hold for all of it.
-        let is_stale = store.is_summarized(batch)?;
-        let before = if is_stale { store.summary_before(batch)? } else { None };
+        let is_stale = store.records().is_summarized(batch)?;
+        let before = if is_stale { store.records().summary_before(batch)? } else { None };
         let summary = is_stale.then(|| before.map(|row| row.summary).unwrap_or_default());
         return Ok(Memory { summary, ..memory });
     };
-    let mut before = store.summary_before(batch)?.map(|row| row.summary);
+    let mut before = store.records().summary_before(batch)?.map(|row| row.summary);
     if !memory.refutes.is_empty() {
-        let refuted = store.observations(&memory.refutes)?.into_iter().map(|row| row.observation);
+        let refuted = store.records().observations(&memory.refutes)?.into_iter().map(|row| row.observation);
         let refuted: Vec<Observation> = refuted.collect();
         before = before.map(|summary| session::retract(summary, &refuted));
     }

@@ -32,15 +32,15 @@ impl Observer {
         if !has_just_ended || batch.heard.closing.is_some() {
             return Ok(false);
         }
-        let Some(transcript) = store.transcript(batch.session)? else { return Ok(false) };
+        let Some(transcript) = store.sessions().transcript(batch.session)? else { return Ok(false) };
         Ok(self.transcripts.may_have_closing(store.dir(), &transcript)
-            && store.closing_message(batch.session, batch.prompt_number)?.is_none())
+            && store.records().closing_message(batch.session, batch.prompt_number)?.is_none())
     }
 
     /// Whether the silent turn of a session goes on, as far as its transcript shows.
     pub(super) fn goes_on(&self, store: &Store, session: SessionId) -> bool {
         // Without a transcript its memory is made now, and revised when it ends.
-        let transcript = store.transcript(session).ok().flatten();
+        let transcript = store.sessions().transcript(session).ok().flatten();
         transcript.is_some_and(|transcript| self.transcripts.awaits_answer(store.dir(), &transcript))
     }
 
@@ -51,8 +51,8 @@ impl Observer {
         let broke_off = queued().any(|body| matches!(body, Body::TurnEnded { error: Some(_), .. }));
         // What ran when the turn was observed before has returned since.
         batch.heard.running.take_if(|_| has_ended);
-        let Some(transcript) = store.transcript(batch.session)? else { return Ok(()) };
-        let prompt = store.prompt_text(batch.session, batch.prompt_number)?;
+        let Some(transcript) = store.sessions().transcript(batch.session)? else { return Ok(()) };
+        let prompt = store.records().prompt_text(batch.session, batch.prompt_number)?;
         let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &prompt);
         let mut begin = transcript.offset;
         if let Some((before, found)) = heard.late {
@@ -62,11 +62,11 @@ impl Observer {
             }
         }
         let Some(TurnMessages { said, digest, running, read }) = heard.own else { return Ok(()) };
-        let closing = store.closing_message(batch.session, batch.prompt_number)?;
+        let closing = store.records().closing_message(batch.session, batch.prompt_number)?;
         let heard = &mut batch.heard;
         heard.said.extend(without_repeated(said, closing.as_deref()));
         mid_turn::limit(&mut heard.said);
-        if digest.is_some() && !store.was_compacted(batch.session, batch.prompt_number)? {
+        if digest.is_some() && !store.sessions().was_compacted(batch.session, batch.prompt_number)? {
             heard.digest = digest;
         }
         if has_ended && !broke_off && closing.is_none() && heard.closing.is_none() {
@@ -82,10 +82,10 @@ impl Observer {
     /// none.
     pub fn read_late(&self, store: &mut Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
         // The process that works on the session also reads its transcript, and a turn that goes on is read as a whole.
-        if store.is_in_work(session)? {
+        if store.sessions().is_in_work(session)? {
             return Ok(None);
         }
-        let Some(transcript) = store.transcript(session)? else { return Ok(None) };
+        let Some(transcript) = store.sessions().transcript(session)? else { return Ok(None) };
         match self.transcripts.hear_late(store.dir(), &transcript) {
             Some((number, found)) if !found.is_empty() => Self::remember_late(store, session, number, found),
             _ => Ok(None),
@@ -100,17 +100,18 @@ impl Observer {
         prompt_number: i64,
         TurnMessages { said, digest, read, .. }: TurnMessages,
     ) -> Result<Option<Settled>, StoreError> {
-        let closing = store.closing_message(session, prompt_number)?;
-        let digest = if store.was_compacted(session, prompt_number)? { None } else { digest };
+        let closing = store.records().closing_message(session, prompt_number)?;
+        let digest = if store.sessions().was_compacted(session, prompt_number)? { None } else { digest };
         let turn = Turn {
-            prompt: store.prompt_text(session, prompt_number)?,
+            prompt: store.records().prompt_text(session, prompt_number)?,
             said: without_repeated(said, closing.as_deref()).into_iter().map(|said| said.text).collect(),
             digest,
             ..Turn::default()
         };
         // The turn already has its summary.
         let memory = Memory { summary: None, ..builtin::observe(&turn) };
-        let stored = store.remember_late((session, prompt_number), &read, &memory, store.dir().now())?;
+        let now = store.dir().now();
+        let stored = store.sessions().remember_late((session, prompt_number), &read, &memory, now)?;
         Ok(stored.then_some(Settled {
             events: 0,
             observations: memory.observations.len(),

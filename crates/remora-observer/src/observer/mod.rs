@@ -93,7 +93,7 @@ impl Observed {
     /// Releases the turn: a model is called for it later.
     pub(crate) fn give_back(self, store: &mut Store) -> Result<Settled, StoreError> {
         if let Some((batch, _)) = self.question {
-            store.give_back(&batch)?;
+            store.queue().give_back(&batch)?;
         }
         Ok(self.settled)
     }
@@ -154,14 +154,14 @@ impl Observer {
     pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
         if let Some(Observed { settled, question }) = self.remember_any(store, now)? {
             let Some((batch, turn)) = question else { return Ok(Next::Settled(settled)) };
-            if !store.is_next_for_model(&batch)? {
-                store.give_back(&batch)?;
+            if !store.queue().is_next_for_model(&batch)? {
+                store.queue().give_back(&batch)?;
                 return Ok(Next::Settled(settled));
             }
             let task = self.prepare(store, batch, turn, now)?;
             return Ok(task.map_or(Next::Settled(settled), |task| Next::Ask(Box::new(task))));
         }
-        let Some(batch) = store.claim_for_model(&self.owner, MAX_EVENTS, now)? else {
+        let Some(batch) = store.queue().claim_for_model(&self.owner, MAX_EVENTS, now)? else {
             return Ok(Next::Nothing);
         };
         let turn = turn(store, &batch)?;
@@ -189,20 +189,20 @@ impl Observer {
     /// Claims the next ended turn and stores what the built-in observer makes of it.
     pub(crate) fn remember_next(&self, store: &mut Store, now: Time) -> Result<Step, StoreError> {
         let ended = if matches!(self.mind, ModelState::Builtin) { Ended::Drop } else { Ended::ForModel };
-        store.release_kept(ended, now)?;
+        store.queue().release_kept(ended, now)?;
         let mut goes_on = |store: &Store, session| !self.silence.is_zero() && self.goes_on(store, session);
-        let claimed = store.claim_unless(&self.owner, MAX_EVENTS, self.silence, now, &mut goes_on)?;
+        let claimed = store.queue().claim(&self.owner, MAX_EVENTS, self.silence, now, &mut goes_on)?;
         let Some(mut batch) = claimed else { return Ok(Step::Nothing) };
         self.listen(store, &mut batch)?;
         if self.awaits_closing(store, &batch, now)? {
             let reason = "its closing message is not in the transcript yet".to_owned();
             let failure = Failure::NoAnswer { reason, retry_after: CLOSING_PAUSE };
-            store.release(&batch, &failure, None, now)?;
+            store.queue().release(&batch, &failure, None, now)?;
             return Ok(Step::PutOff);
         }
         let turn = turn(store, &batch)?;
         let mut memory = in_session(store, &batch, builtin::observe(&turn))?;
-        let is_past = store.is_past(batch.session, batch.prompt_number)?;
+        let is_past = store.queue().is_past(batch.session, batch.prompt_number)?;
         if is_past {
             as_reference(&mut memory);
         }
@@ -212,12 +212,12 @@ impl Observer {
             has_summary: memory.summary.is_some(),
             transcript: batch.transcript.is_some().then_some(batch.session),
         };
-        let is_final = !store.may_go_on(&batch)?;
+        let is_final = !store.queue().may_go_on(&batch)?;
         if matches!(self.mind, ModelState::Builtin) || is_past || !is_final || !turn.is_worth_a_call() {
-            store.confirm(&batch, &memory, None, made_at(&batch))?;
+            store.queue().confirm(&batch, &memory, None, made_at(&batch))?;
             return Ok(Step::Observed(Box::new(Observed { settled, question: None })));
         }
-        store.remember(&batch, &memory, made_at(&batch))?;
+        store.queue().remember(&batch, &memory, made_at(&batch))?;
         Ok(Step::Observed(Box::new(Observed { settled, question: Some((batch, turn)) })))
     }
 

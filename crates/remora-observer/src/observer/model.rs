@@ -148,10 +148,12 @@ impl Task {
         let Self { batch, permit, .. } = self;
         let settled = match &reflection.result {
             Ok(memory) => in_session(store, &batch, memory.clone()).and_then(|memory| {
-                store.confirm(&batch, &memory, Some(&reflection.call), made_at(&batch))?;
+                store.queue().confirm(&batch, &memory, Some(&reflection.call), made_at(&batch))?;
                 Ok(Some(memory.observations.len()))
             }),
-            Err(failure) => store.release(&batch, failure, Some(&reflection.call), now).map(|()| None),
+            Err(failure) => {
+                store.queue().release(&batch, failure, Some(&reflection.call), now).map(|()| None)
+            }
         };
         // Up to here the call counted with its estimate, from here with the stored usage.
         drop(permit);
@@ -224,9 +226,9 @@ impl Model {
         turn: Turn,
         now: Time,
     ) -> Result<Option<Task>, StoreError> {
-        let root = store.session_root(batch.session)?;
+        let root = store.sessions().root(batch.session)?;
         let system = self.system(store, batch.session, &root, now)?;
-        let before = store.session_history(batch.session, batch.prompt_number)?;
+        let before = store.records().history(batch.session, batch.prompt_number)?;
         let history = prompts::history(&before, self.history_tokens);
         let written = transcript::write(&in_order(&batch).iter().copied(), &root);
         let wants_summary = builtin::observe(&turn).summary.is_some();
@@ -256,7 +258,7 @@ impl Model {
     }
 
     fn system(&self, store: &Store, session: SessionId, root: &str, now: Time) -> Result<String, StoreError> {
-        let project = store.session_project(session)?;
+        let project = store.sessions().project(session)?;
         Ok(prompts::system(
             &self.mode,
             &Scene {
@@ -265,7 +267,7 @@ impl Model {
                 stack: &stack::of(root),
                 date: &now.date(),
                 language: &self.language,
-                goal: &store.prompt_text(session, 1)?,
+                goal: &store.records().prompt_text(session, 1)?,
             },
         ))
     }
@@ -280,12 +282,12 @@ pub(super) fn wait(
     now: Time,
 ) -> Result<Option<Task>, StoreError> {
     let failure = Failure::NoAnswer { reason: reason.to_owned(), retry_after };
-    store.release(batch, &failure, None, now).map(|()| None)
+    store.queue().release(batch, &failure, None, now).map(|()| None)
 }
 
 /// Finishes a turn without a model call: its memory stays as it is.
 pub(super) fn let_go(store: &mut Store, batch: &Batch) -> Result<Option<Task>, StoreError> {
-    store.confirm(batch, &Memory::default(), None, made_at(batch)).map(|()| None)
+    store.queue().confirm(batch, &Memory::default(), None, made_at(batch)).map(|()| None)
 }
 
 fn describe(error: &ProviderError) -> String {

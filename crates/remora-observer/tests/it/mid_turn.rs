@@ -113,7 +113,7 @@ impl World {
     }
 
     fn offset(&self) -> u64 {
-        self.store.transcript(SESSION).unwrap().unwrap().offset
+        self.store.sessions().transcript(SESSION).unwrap().unwrap().offset
     }
 
     fn length(&self) -> u64 {
@@ -145,7 +145,7 @@ async fn a_question_that_is_asked_again_has_the_same_text() {
     let mut world = World::with_model(&fake);
     world.turn(CLOSING);
     drop(world.ask());
-    world.store.reclaim("the next process", Time::now()).unwrap();
+    world.store.queue().reclaim("the next process", Time::now()).unwrap();
     let task = world.ask();
     assert!(task.ask().await.is_ok());
     assert!(fake.requests()[0].body.contains(CAUSE));
@@ -156,15 +156,15 @@ fn without_a_closing_message_the_last_text_is_used() {
     let mut world = World::new();
     world.turn("");
     world.settle();
-    assert_eq!(world.store.closing_message(SESSION, 1).unwrap().as_deref(), Some(CLOSING));
-    let turn = world.store.prompts(SESSION).unwrap();
+    assert_eq!(world.store.records().closing_message(SESSION, 1).unwrap().as_deref(), Some(CLOSING));
+    let turn = world.store.records().prompts(SESSION).unwrap();
     assert_eq!(turn[0].closing_message.as_deref(), Some(CLOSING));
     world.hook("UserPromptSubmit", "2026-03-10T09:01:00Z", &json!({ "prompt": "And then?" }));
     world.hook("Stop", "2026-03-10T09:01:01Z", &json!({ "last_assistant_message": "By the hook." }));
     world.write("user", "2026-03-10T09:01:00.1Z", "And then?");
     world.write("assistant", "2026-03-10T09:01:01Z", "By the transcript.");
     world.settle();
-    assert_eq!(world.store.closing_message(SESSION, 2).unwrap().as_deref(), Some("By the hook."));
+    assert_eq!(world.store.records().closing_message(SESSION, 2).unwrap().as_deref(), Some("By the hook."));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_transcript_claimed_by_another_process_is_not_read() {
     world.settle();
     world.write("assistant", "2026-03-10T09:00:07Z", "Late.");
     world.hook("SessionEnd", "2026-03-10T09:00:08Z", &json!({ "reason": "other" }));
-    let claimed = world.store.claim("other", 10, Duration::ZERO, Time::now()).unwrap();
+    let claimed = world.store.queue().claim_next("other", 10, Duration::ZERO, Time::now()).unwrap();
     assert!(claimed.is_some());
     let before = world.offset();
     assert_eq!(world.observer().read_late(&mut world.store, SESSION).unwrap(), None);
@@ -297,7 +297,7 @@ fn a_closing_message_that_is_written_after_the_turn_ended_is_waited_for() {
     fs::write(world.path(), format!("{asked}\n{said}\n")).unwrap();
     let next = world.observer().next(&mut world.store, soon.after(Duration::from_secs(1))).unwrap();
     assert!(matches!(next, Next::Settled(_)), "{next:?}");
-    assert_eq!(world.store.closing_message(SESSION, 1).unwrap().as_deref(), Some(CLOSING));
+    assert_eq!(world.store.records().closing_message(SESSION, 1).unwrap().as_deref(), Some(CLOSING));
 }
 
 #[test]
@@ -338,7 +338,8 @@ fn at(time: &str) -> Time {
 fn open_ends(world: &World) -> String {
     world
         .store
-        .session_summaries(SESSION)
+        .records()
+        .summaries_of(SESSION)
         .unwrap()
         .pop()
         .map(|row| row.summary.next_steps)
@@ -355,7 +356,7 @@ fn a_command_that_takes_longer_than_the_silence_does_not_end_its_turn() {
     }
     its_end(&mut world, FIXED);
     world.settle();
-    let observations = world.store.session_observations(SESSION).unwrap();
+    let observations = world.store.records().of_session(SESSION).unwrap();
     assert_eq!(observations.len(), 1);
     assert!(observations[0].observation.title.contains("because wall clocks"), "{observations:?}");
     assert_eq!(open_ends(&world), "");
@@ -398,15 +399,16 @@ fn a_verdict_on_what_silence_made_of_a_turn_stays_with_its_id() {
     world.write("assistant", "2026-03-10T09:00:06Z", CAUSE);
     let next = world.observer().next(&mut world.store, at("2026-03-10T09:05:10Z")).unwrap();
     assert!(matches!(next, Next::Settled(_)), "the agent thinks, and no tool runs: {next:?}");
-    let before = world.store.session_observations(SESSION).unwrap();
+    let before = world.store.records().of_session(SESSION).unwrap();
     assert_eq!(before.len(), 1);
     world
         .store
+        .records()
         .judge(before[0].id, Verdict::Pin, false, SavedBy::Person, at("2026-03-10T09:05:11Z"))
         .unwrap();
     its_end(&mut world, FIXED);
     world.settle();
-    let after = world.store.session_observations(SESSION).unwrap();
+    let after = world.store.records().of_session(SESSION).unwrap();
     assert_eq!(after.iter().map(|row| row.id).collect::<Vec<_>>(), [before[0].id]);
     assert_ne!(after[0].observation, before[0].observation);
     assert!(after[0].pinned_at.is_some(), "{after:?}");

@@ -53,13 +53,19 @@ fn sessions(jsonl: &str) -> Vec<Session> {
     replay(&dir, &mut store, jsonl);
     drain(&mut store, "test", Duration::ZERO).unwrap();
     let left = store.counts().unwrap().pending;
-    let mut rows = store.sessions(None, 10).unwrap();
+    let mut rows = store.sessions().list(None, 10).unwrap();
     rows.reverse();
     rows.iter()
         .map(|row| Session {
-            prompts: store.prompts(row.id).unwrap().into_iter().map(|p| (p.prompt_number, p.text)).collect(),
-            observations: store.session_observations(row.id).unwrap(),
-            summaries: store.session_summaries(row.id).unwrap(),
+            prompts: store
+                .records()
+                .prompts(row.id)
+                .unwrap()
+                .into_iter()
+                .map(|p| (p.prompt_number, p.text))
+                .collect(),
+            observations: store.records().of_session(row.id).unwrap(),
+            summaries: store.records().summaries_of(row.id).unwrap(),
             left,
         })
         .collect()

@@ -54,20 +54,21 @@ impl World {
 
     /// The summary of the session.
     fn summary(&self) -> String {
-        let session = self.store.sessions(None, 1).unwrap().remove(0).id;
-        format!("{:?}", self.store.session_summaries(session).unwrap().pop().unwrap().summary)
+        let session = self.store.sessions().list(None, 1).unwrap().remove(0).id;
+        format!("{:?}", self.store.records().summaries_of(session).unwrap().pop().unwrap().summary)
     }
 
     /// The preferences, conventions and corrections of the project.
     fn standing(&self) -> Vec<FactRow> {
-        let facts = self.store.trusted_facts(self.store.projects().unwrap()[0].id, 0.0).unwrap();
+        let facts = self.store.facts().trusted(self.store.projects().list().unwrap()[0].id, 0.0).unwrap();
         facts.into_iter().filter(|row| row.fact.kind != FactKind::Fact).collect()
     }
 
     /// The observations offered at the session start.
     fn offered(&self) -> Vec<i64> {
-        let project = self.store.projects().unwrap()[0].id;
-        let material = self.store.material(project, remora_store::Recall::Everything, 5).unwrap();
+        let project = self.store.projects().list().unwrap()[0].id;
+        let material =
+            self.store.injections().session_context(project, remora_store::Recall::Everything, 5).unwrap();
         material.observations.iter().map(|known| known.id).collect()
     }
 }

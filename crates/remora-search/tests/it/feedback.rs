@@ -48,7 +48,7 @@ fn tell(world: &mut World, id: i64, times: usize) {
             items: vec![item],
             at: Time::now(),
         };
-        world.store.log_retrieval(&retrieval).unwrap();
+        world.store.injections().log(&retrieval).unwrap();
     }
 }
 
@@ -58,7 +58,7 @@ fn of_two_equal_hits_the_used_one_ranks_higher() {
     assert_eq!(order(&mut world), ["2", "1"]);
     tell(&mut world, 1, 1);
     assert_eq!(order(&mut world), ["2", "1"]);
-    world.store.count_fetched(&[ObservationId(1)], Time::now());
+    world.store.records().count_fetched(&[ObservationId(1)], Time::now());
     assert_eq!(order(&mut world), ["1", "2"]);
     let mut query = world.query("app", "sluice pressure valve");
     query.mode = Mode::Text;
@@ -76,6 +76,10 @@ fn of_two_equal_hits_the_unused_one_ranks_lower() {
     let mut world = two_alike();
     tell(&mut world, 2, 20);
     assert_eq!(order(&mut world), ["1", "2"]);
-    world.store.judge(ObservationId(2), Verdict::Useful, false, SavedBy::Person, Time::now()).unwrap();
+    world
+        .store
+        .records()
+        .judge(ObservationId(2), Verdict::Useful, false, SavedBy::Person, Time::now())
+        .unwrap();
     assert_eq!(order(&mut world), ["2", "1"], "a verdict outweighs unused injections");
 }

@@ -9,7 +9,7 @@ fn killed_indexing_resumes_and_does_nothing_twice() {
     for number in 0..50 {
         world.observe("app", observation(&format!("Finding {number}"), "Something was found out."));
     }
-    let all = world.store.embedding_progress().unwrap();
+    let all = world.store.index().embedding_progress().unwrap();
     assert_eq!((all.documents, all.waiting), (100, 100));
     // Killed between embedding and storing.
     let mut embedder = Embedder::new();
@@ -20,7 +20,7 @@ fn killed_indexing_resumes_and_does_nothing_twice() {
     world.reopen();
     assert_eq!(world.index(), 100);
     assert_eq!(index_next(&mut world.store, &mut world.embedder, true).unwrap(), 0);
-    let done = world.store.embedding_progress().unwrap();
+    let done = world.store.index().embedding_progress().unwrap();
     assert_eq!((done.documents, done.waiting), (100, 0));
     let ids: Vec<_> =
         world.search(&world.query("app", "finding 7 something")).hits.into_iter().map(|hit| hit.id).collect();
@@ -104,7 +104,7 @@ fn new_vectors_are_seen_by_a_searcher_that_has_loaded_others() {
         world.first("app", "switch the theme", Mode::Semantic).unwrap().title,
         "Dark mode colours come from CSS variables"
     );
-    world.store.clear_documents().unwrap();
+    world.store.index().clear().unwrap();
     assert!(world.search(&world.query("app", "theme")).hits.is_empty());
     world.index();
     assert_eq!(
@@ -122,8 +122,8 @@ fn late_vectors_are_not_mixed_with_those_of_another_model() {
     let batch = IndexBatch::next(&mut world.store, "slow", true).unwrap().unwrap();
     let (_, made) = batch.embed(&mut Embedder::new()).unwrap();
     let all = world.index();
-    world.store.put_vectors("slow", &made).unwrap();
-    let progress = world.store.embedding_progress().unwrap();
+    world.store.index().put_vectors("slow", &made).unwrap();
+    let progress = world.store.index().embedding_progress().unwrap();
     assert_eq!((progress.with_vector, progress.waiting), (all, 0));
     assert_eq!(progress.model.as_deref(), Some(remora_embed::MODEL));
     assert!(world.first("app", "thumbnails", Mode::Semantic).unwrap().why.cosine.is_some());
@@ -137,7 +137,7 @@ fn turns_get_vectors_only_if_they_are_searchable() {
     let scope = remora_search::ProjectScope::All;
     let index = |world: &mut World, with_turns| {
         while index_next(&mut world.store, &mut world.embedder, with_turns).unwrap() > 0 {}
-        let state = world.store.index_state(scope).unwrap();
+        let state = world.store.index().state(scope).unwrap();
         (state.documents, state.with_vector, state.to_embed)
     };
     assert_eq!(index(&mut world, false), (4, 2, 0));
@@ -145,7 +145,7 @@ fn turns_get_vectors_only_if_they_are_searchable() {
     // Existing vectors stay.
     assert_eq!(index(&mut world, false), (4, 4, 0));
     // Another model makes them again, still without the turns.
-    world.store.use_embedding_model("another").unwrap();
+    world.store.index().use_model("another").unwrap();
     assert_eq!(index(&mut world, false), (4, 2, 0));
     assert_eq!(index(&mut world, true), (4, 4, 0));
 }

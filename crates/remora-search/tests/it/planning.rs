@@ -226,8 +226,8 @@ fn duplicates_are_shown_once() {
         };
         let at = Time::now().before(Duration::from_hours(hours));
         world.hook("app", &format!("s{hours}"), Body::PromptSubmitted { text: "go".into() }, at);
-        while let Some(batch) = world.store.claim("t", 9, Duration::ZERO, Time::now()).unwrap() {
-            world.store.confirm(&batch, &memory, None, at).unwrap();
+        while let Some(batch) = world.store.queue().claim_next("t", 9, Duration::ZERO, Time::now()).unwrap() {
+            world.store.queue().confirm(&batch, &memory, None, at).unwrap();
         }
     }
     let results = world.search(&world.query("app", "cache key locale"));
@@ -241,7 +241,7 @@ fn a_superseded_observation_is_shown_only_if_its_replacement_was_not_found() {
     world.observe("app", observation("Zebra totals are floats", "They were stored as doubles."));
     world.observe("app", observation("Zebra totals are cents", "Rounding had lost some of them."));
     let (old, new) = (ObservationId(1), ObservationId(2));
-    world.store.replace_observations(new, &[old], None, SavedBy::Person, Time::now()).unwrap();
+    world.store.records().replace(new, &[old], None, SavedBy::Person, Time::now()).unwrap();
     let mut found = |text: &str| {
         let mut query = world.query("app", text);
         query.mode = Mode::Text;

@@ -127,7 +127,7 @@ async fn asker(
     if let Some(id) = &question.session_id {
         let host = host.unwrap_or(Host::Generic);
         let session = SessionRef { host, id: id.clone() };
-        let known = http.read(move |store| Ok(store.known_session(&session)?)).await?;
+        let known = http.read(move |store| Ok(store.sessions().known(&session)?)).await?;
         return Ok(known.map(|known| (known.project, known.id, Some(host))));
     }
     if !question.explain {

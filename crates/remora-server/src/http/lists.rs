@@ -71,7 +71,8 @@ async fn observations(
     let OfObservations { limit, offset, project, session, ids } = asked;
     let Some(List(ids)) = ids else {
         let parameters = ListQuery { limit, offset, project, session };
-        return list(&http, parameters, Store::list_observations).await;
+        return list(&http, parameters, |store, selection| store.records().list_observations(selection))
+            .await;
     };
     if ids.len() > MAX_LIMIT as usize {
         return Err(ApiError::invalid("ids has too many", format!("ask for at most {MAX_LIMIT}")));
@@ -90,11 +91,11 @@ async fn observations(
 }
 
 async fn summaries(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SummaryRow> {
-    list(&http, asked, Store::list_summaries).await
+    list(&http, asked, |store, selection| store.records().list_summaries(selection)).await
 }
 
 async fn prompts(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<PromptRow> {
-    list(&http, asked, Store::list_prompts).await
+    list(&http, asked, |store, selection| store.records().list_prompts(selection)).await
 }
 
 async fn sessions(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SessionRow> {

@@ -63,7 +63,7 @@ async fn stream(
     let place = place.map_err(|_| ApiError::Unavailable("too many streams are open"))?;
     // Subscribed first: rows that arrive during the read are seen right after.
     let news = http.shared.news.subscribe();
-    let latest = http.shared.reader.call(|store| store.latest()).await?;
+    let latest = http.shared.reader.call(|store| store.records().latest()).await?;
     let feed = Feed {
         place: last_seen.map_or(StreamPlace(latest), |seen| seen.at_most(latest)),
         ready: VecDeque::new(),
@@ -129,7 +129,7 @@ impl Feed {
             .http
             .shared
             .reader
-            .call(move |store| Ok((store.after(cursor, PORTION)?, store.queue_counts()?)));
+            .call(move |store| Ok((store.records().after(cursor, PORTION)?, store.queue().counts()?)));
         let (news, queue) = look.await.map_err(|error| error.to_string())?;
         let full = |count: usize| count >= PORTION as usize;
         self.has_more = full(news.prompts.len())

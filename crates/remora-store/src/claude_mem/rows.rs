@@ -65,7 +65,7 @@ pub struct Chunk {
 
 /// The names of all sessions. Other rows refer to them in one of three ways.
 #[derive(Debug, Default)]
-pub struct Sessions {
+pub struct ClaudeMemSessions {
     /// By the observer's session id.
     observers: HashMap<String, (String, Host)>,
     /// By row number.
@@ -76,8 +76,8 @@ pub struct Sessions {
 
 impl Source {
     /// Reads the names of all sessions.
-    pub fn sessions(&self) -> Result<Sessions, StoreError> {
-        let mut sessions = Sessions::default();
+    pub fn sessions(&self) -> Result<ClaudeMemSessions, StoreError> {
+        let mut sessions = ClaudeMemSessions::default();
         let mut after = i64::MIN;
         loop {
             let columns = self.columns(Table::Sessions, after)?;
@@ -95,7 +95,7 @@ impl Source {
     }
 
     /// The rows after `after`.
-    pub fn chunk(&self, table: Table, after: i64, sessions: &Sessions) -> Result<Chunk, StoreError> {
+    pub fn chunk(&self, table: Table, after: i64, sessions: &ClaudeMemSessions) -> Result<Chunk, StoreError> {
         let KnownColumns { rows, broken } = self.columns(table, after)?;
         let has_prompts = self.rows.prompts > 0;
         let rows = rows
@@ -278,7 +278,7 @@ impl Values {
         }))
     }
 
-    fn prompt(&self, sessions: &Sessions) -> Result<Line, String> {
+    fn prompt(&self, sessions: &ClaudeMemSessions) -> Result<Line, String> {
         let by_row = || sessions.rows.get(&self.number("session_db_id")).cloned();
         let named = self.text(&CONTENT_SESSION).map(|content| {
             let host = sessions.hosts.get(&content).copied().unwrap_or(Host::ClaudeCode);
@@ -298,12 +298,12 @@ impl Values {
     }
 
     /// The session of a row. If it was deleted, only the observer's session id is known.
-    fn session_of(&self, sessions: &Sessions) -> Result<(String, Host), String> {
+    fn session_of(&self, sessions: &ClaudeMemSessions) -> Result<(String, Host), String> {
         let memory = self.text(&MEMORY_SESSION).ok_or("it has no session")?;
         Ok(sessions.observers.get(&memory).cloned().unwrap_or((memory, Host::ClaudeCode)))
     }
 
-    fn observation(&self, sessions: &Sessions) -> Result<Line, String> {
+    fn observation(&self, sessions: &ClaudeMemSessions) -> Result<Line, String> {
         let (session, host) = self.session_of(sessions)?;
         Ok(Line::Observation(ObservationLine {
             uuid: Some(self.uuid(Table::Observations, &session)),
@@ -327,7 +327,7 @@ impl Values {
         }))
     }
 
-    fn summary(&self, sessions: &Sessions) -> Result<Line, String> {
+    fn summary(&self, sessions: &ClaudeMemSessions) -> Result<Line, String> {
         let (session, host) = self.session_of(sessions)?;
         Ok(Line::Summary(SummaryLine {
             uuid: Some(self.uuid(Table::Summaries, &session)),

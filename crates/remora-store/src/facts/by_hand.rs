@@ -7,12 +7,13 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::FactKey;
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{FACT, FactRow, HOLDS, NewFact, OF_KEY, OF_PROJECT, current, read, record};
 use crate::context_files::changed_in_place;
+use crate::handles::{Facts, Sessions};
 use crate::search::documents;
-use crate::{SavedBy, Store, StoreError, forget, laid_down, retention};
+use crate::{SavedBy, StoreError, forget, laid_down, retention};
 
 /// Condition for a row that never held.
 pub(super) const CONTENDER: &str = "f.valid_to = f.valid_from";
@@ -45,35 +46,31 @@ pub enum FactsOf {
     Project(ProjectId),
 }
 
-impl Store {
+impl Facts<'_> {
     /// The facts that hold, sorted by key.
-    pub fn facts(&self, of: FactsOf) -> Result<Vec<FactRow>, StoreError> {
+    pub fn list(self, of: FactsOf) -> Result<Vec<FactRow>, StoreError> {
         let project = match of {
             FactsOf::All => {
                 let sql = format!("{FACT} AND f.valid_to IS NULL ORDER BY {OF_PROJECT}, f.key, f.id");
-                return self.rows(&sql, &[], read);
+                return self.0.rows(&sql, &[], read);
             }
             FactsOf::Everywhere => 0,
             FactsOf::Project(project) => project.0,
         };
         let sql = format!("{FACT} AND {HOLDS} ORDER BY f.key, f.id");
-        self.rows(&sql, &[&project], read)
+        self.0.rows(&sql, &[&project], read)
     }
 
     /// Unresolved statements that contradict the current value.
-    pub fn fact_conflicts(
-        &self,
-        project: Option<ProjectId>,
-        key: &FactKey,
-    ) -> Result<Vec<FactRow>, StoreError> {
+    pub fn conflicts(self, project: Option<ProjectId>, key: &FactKey) -> Result<Vec<FactRow>, StoreError> {
         let sql = format!(
             "{FACT} AND {OF_PROJECT} = ?1 AND {OF_KEY} AND {CONTENDER} AND f.confirmed_at IS NULL ORDER BY f.id DESC"
         );
-        self.rows(&sql, &[&number(project), &&**key], read)
+        self.0.rows(&sql, &[&number(project), &&**key], read)
     }
 
     /// The number of keys whose current value is contradicted: of one project, or of all.
-    pub fn facts_in_conflict(&self, project: Option<ProjectId>) -> Result<i64, StoreError> {
+    pub fn count_conflicts(self, project: Option<ProjectId>) -> Result<i64, StoreError> {
         let sql = format!(
             "SELECT count(DISTINCT {OF_PROJECT} || ' ' || f.key) FROM facts AS f
              WHERE f.deleted_at IS NULL AND {CONTENDER} AND f.confirmed_at IS NULL AND (?1 IS NULL OR f.project_id = ?1)
@@ -81,34 +78,34 @@ impl Store {
                          AND own.valid_to IS NULL AND own.deleted_at IS NULL)"
         );
         let project = project.map(|project| project.0);
-        Ok(self.db.prepare_cached(&sql)?.query_row([project], |row| row.get(0))?)
+        Ok(self.0.db.prepare_cached(&sql)?.query_row([project], |row| row.get(0))?)
     }
 
     /// All values that a key ever had, latest first.
-    pub fn fact_history(
-        &self,
-        project: Option<ProjectId>,
-        key: &FactKey,
-    ) -> Result<Vec<FactRow>, StoreError> {
+    pub fn history(self, project: Option<ProjectId>, key: &FactKey) -> Result<Vec<FactRow>, StoreError> {
         let sql = format!(
             "{FACT} AND {OF_PROJECT} = ?1 AND {OF_KEY} ORDER BY f.valid_to IS NULL DESC, f.valid_from DESC, f.id DESC"
         );
-        self.rows(&sql, &[&number(project), &&**key], read)
+        self.0.rows(&sql, &[&number(project), &&**key], read)
     }
+}
 
+impl Sessions<'_> {
     /// The host's name of a session.
-    pub fn session_name(&self, session: SessionId) -> Result<Option<String>, StoreError> {
+    pub fn name(self, session: SessionId) -> Result<Option<String>, StoreError> {
         let sql = "SELECT content_session_id FROM sessions WHERE id = ?1";
-        Ok(self.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?)
+        Ok(self.0.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?)
     }
+}
 
+impl Facts<'_> {
     /// Sets the value of a key. A person's value always holds; a program's only if it contradicts nothing.
-    pub fn set_fact(&mut self, new: &NewFact, contradiction: Contradiction) -> Result<SetFact, StoreError> {
+    pub fn set(self, new: &NewFact, contradiction: Contradiction) -> Result<SetFact, StoreError> {
         let by_person = new.fact.source == remora_core::fact::FactSource::User;
-        let dir = self.dir().clone();
-        self.writable()?;
+        let dir = self.0.dir().clone();
+        self.0.writable()?;
         let _lock = dir.lock_schema()?;
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let hash = forget::of_statement(&transaction, &new.fact.key, &new.fact.value)?;
         if forget::is_forgotten(&transaction, &hash)? {
             if !by_person {
@@ -148,13 +145,13 @@ impl Store {
 
     /// A person confirms the current value: it becomes their own word, as if they had set it, and its conflicts are
     /// resolved. `None` if there is no current value.
-    pub fn confirm_fact(
-        &mut self,
+    pub fn confirm(
+        self,
         project: Option<ProjectId>,
         key: &FactKey,
         at: Time,
     ) -> Result<Option<FactRow>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let Some(known) = current(&transaction, project, key)? else { return Ok(None) };
         transaction
             .execute("UPDATE facts SET confirmed_at = ?2, updated_at = ?2 WHERE id = ?1", [known.id, at.0])?;
@@ -172,14 +169,14 @@ impl Store {
     }
 
     /// Ends the current value of a key; its history stays. `None` if there is none.
-    pub fn remove_fact(
-        &mut self,
+    pub fn remove(
+        self,
         project: Option<ProjectId>,
         key: &FactKey,
         by: SavedBy,
         at: Time,
     ) -> Result<Option<FactRow>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let Some(known) = current(&transaction, project, key)? else { return Ok(None) };
         // A trigger deletes its documents. A row that ends when it begins would count as a conflict.
         transaction.execute(
@@ -197,8 +194,8 @@ impl Store {
 
     /// Restores a fact that was ended or replaced: it holds again, and its replacement ends. Conflicts that were
     /// resolved with it are open again. `None` if there is no such fact, if it holds, or if it never held.
-    pub fn restore_fact(&mut self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn restore(self, id: FactId, at: Time) -> Result<Option<FactRow>, StoreError> {
+        let transaction = self.0.begin()?;
         let held = format!("{FACT} AND f.id = ?1 AND f.valid_to IS NOT NULL AND NOT {CONTENDER}");
         let Some(old) = transaction.query_row(&held, [id.0], read).optional()? else { return Ok(None) };
         if let Some(known) = current(&transaction, old.project_id, &old.fact.key)? {

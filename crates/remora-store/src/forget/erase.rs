@@ -16,6 +16,7 @@ use super::bytes;
 use super::find::{self, Criteria, Rows};
 use super::tombstones::{self, Hash};
 use crate::backup::verify;
+use crate::handles::Forget;
 use crate::{Store, StoreError, connection, schema};
 use remora_data::{DataDir, DataError};
 use remora_data::{log, scratch};
@@ -38,23 +39,23 @@ struct Purged {
     project: Option<i64>,
 }
 
-impl Store {
+impl Forget<'_> {
     /// Whether files may still hold purged data.
-    pub fn must_erase(&self) -> Result<bool, StoreError> {
+    pub fn must_erase(self) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM forgettings WHERE purged_at IS NOT NULL";
-        Ok(self.db.prepare_cached(sql)?.exists([])?)
+        Ok(self.0.db.prepare_cached(sql)?.exists([])?)
     }
 
-    /// Files that contain this text in their bytes, free pages included, and that [`Store::erase`] would change.
-    pub fn files_with(&self, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
-        let database = self.dir().database();
+    /// Files that contain this text in their bytes, free pages included, and that [`Forget::erase`] would change.
+    pub fn files_with(self, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
+        let database = self.0.dir().database();
         let mut files = vec![
             with_suffix(&database, "-wal"),
             database,
-            self.dir().log(),
-            with_suffix(&self.dir().log(), ".1"),
+            self.0.dir().log(),
+            with_suffix(&self.0.dir().log(), ".1"),
         ];
-        files.extend(copies(self.dir())?);
+        files.extend(copies(self.0.dir())?);
         let mut found = Vec::new();
         for path in files {
             if bytes::has(&path, topic).map_err(StoreError::file(&path))? {
@@ -63,21 +64,24 @@ impl Store {
         }
         Ok(found)
     }
+}
 
+impl Forget<'_> {
     /// Removes the remains of purged rows from every file. After a failure or an interruption, the next call starts
     /// over. `None` if there was nothing to do.
-    pub fn erase(&mut self) -> Result<Option<Erased>, StoreError> {
+    pub fn erase(self) -> Result<Option<Erased>, StoreError> {
         let sql = "SELECT id, topic, project_id FROM forgettings WHERE purged_at IS NOT NULL";
         let purged: Vec<Purged> = self
+            .0
             .rows(sql, &[], |row| Ok(Purged { id: row.get(0)?, topic: row.get(1)?, project: row.get(2)? }))?;
         if purged.is_empty() {
             return Ok(None);
         }
         // Prevents a backup meanwhile, which would copy the free pages.
-        let lock = self.dir().lock_backups()?;
-        let dir = self.dir().clone();
+        let lock = self.0.dir().lock_backups()?;
+        let dir = self.0.dir().clone();
         let mut erased = Erased::default();
-        let hashes = tombstones::all(&self.db)?;
+        let hashes = tombstones::all(&self.0.db)?;
         for path in copies(&dir)? {
             match rewrite(&path, &hashes, &purged) {
                 Ok(true) => erased.rewritten.push(path),
@@ -105,12 +109,12 @@ impl Store {
             clean_log(&dir, topic)?;
         }
         // The topics themselves are removed with the free pages.
-        self.writable()?.execute("UPDATE forgettings SET topic = NULL WHERE purged_at IS NOT NULL", [])?;
-        self.rewrite_pages()?;
+        self.0.writable()?.execute("UPDATE forgettings SET topic = NULL WHERE purged_at IS NOT NULL", [])?;
+        self.0.rewrite_pages()?;
         for one in &purged {
-            self.writable()?.execute("DELETE FROM forgettings WHERE id = ?1", [one.id])?;
+            self.0.writable()?.execute("DELETE FROM forgettings WHERE id = ?1", [one.id])?;
         }
-        self.empty_wal()?;
+        self.0.empty_wal()?;
         drop(lock);
         for topic in topics {
             for path in bytes::files(dir.path()).map_err(StoreError::file(dir.path()))? {
@@ -122,9 +126,11 @@ impl Store {
         }
         Ok(Some(erased))
     }
+}
 
+impl Store {
     /// Rewrites the database without free pages, and empties its log.
-    pub(super) fn rewrite_pages(&mut self) -> Result<(), StoreError> {
+    pub(super) fn rewrite_pages(&self) -> Result<(), StoreError> {
         let sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
         let bytes: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
         // Needs room for a copy and for its log.

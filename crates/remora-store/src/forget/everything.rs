@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_sys::file::{is_absent, with_suffix};
-use rusqlite::TransactionBehavior;
 
 use super::erase::{copies, remove_copy, remove_loose_logs};
+use crate::handles::Forget;
 use crate::{Store, StoreError, retention};
 use remora_data::{private_turns, scratch};
 
@@ -37,16 +37,16 @@ const TABLES: [&str; 21] = [
     "sessions",
 ];
 
-impl Store {
+impl Forget<'_> {
     /// Deletes all memory from the database, and every file with any: backups, databases set aside, the spool, the
     /// log. Settings, the token and the schema stay. A running session is captured again from its next prompt on.
     /// Returns the files that were removed.
-    pub fn erase_everything(&mut self) -> Result<Vec<PathBuf>, StoreError> {
-        let dir = self.dir().clone();
+    pub fn erase_everything(self) -> Result<Vec<PathBuf>, StoreError> {
+        let dir = self.0.dir().clone();
         // Prevents a backup meanwhile, which would keep the data.
         let _lock = dir.lock_backups()?;
-        private_turns::erase(&dir, &self.running()?).map_err(StoreError::file(dir.path()))?;
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        private_turns::erase(&dir, &self.0.running()?).map_err(StoreError::file(dir.path()))?;
+        let transaction = self.0.begin()?;
         for table in TABLES {
             transaction.execute(&format!("DELETE FROM {table}"), [])?;
         }
@@ -83,11 +83,13 @@ impl Store {
                 Err(error) => return Err(StoreError::file(path)(error)),
             }
         }
-        self.rewrite_pages()?;
-        self.empty_wal()?;
+        self.0.rewrite_pages()?;
+        self.0.empty_wal()?;
         Ok(removed)
     }
+}
 
+impl Store {
     /// Sessions that may still be running: they have not ended, and were active recently.
     fn running(&self) -> Result<Vec<SessionRef>, StoreError> {
         let sql =

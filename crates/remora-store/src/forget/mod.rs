@@ -1,11 +1,11 @@
 //! Forgetting: records first become invisible, and are then removed from every file.
 //!
-//! 1. [`Store::doomed`] and [`Store::select`] find what would go. Nothing changes.
-//! 2. [`Store::forget`] hides it in one transaction. Records are marked with `deleted_at`; rows without such a column
+//! 1. [`Forget::plan`] and [`Forget::select`] find what would go. Nothing changes.
+//! 2. [`Forget::forget`] hides it in one transaction. Records are marked with `deleted_at`; rows without such a column
 //!    are moved into `forgettings.held`. Search, recall and lists no longer find any of it. Until `purge_at`,
-//!    [`Store::undo_forgetting`] restores everything.
-//! 3. [`Store::purge`] deletes the rows.
-//! 4. [`Store::erase`] removes the remains from files: backups, databases set aside, the log, the write-ahead log and
+//!    [`Forget::undo`] restores everything.
+//! 3. [`Forget::purge`] deletes the rows.
+//! 4. [`Forget::erase`] removes the remains from files: backups, databases set aside, the log, the write-ahead log and
 //!    free pages. This ends a forgetting.
 //!
 //! Tombstones are written in step 2 and stay forever. They are keyed hashes, in the database and in the file
@@ -25,7 +25,7 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::ProjectId;
 use remora_core::text::one_line;
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,8 +34,9 @@ pub use find::Criteria;
 pub(crate) use tombstones::{is_forgotten, is_record_forgotten, lift, of_content, of_note, of_statement};
 
 use crate::context_files::changed_in_place;
+use crate::handles::Forget;
 use crate::search::documents;
-use crate::{SavedBy, Store, StoreError, retention};
+use crate::{SavedBy, StoreError, retention};
 use held::Held;
 use tombstones::Hash;
 
@@ -156,39 +157,71 @@ pub struct Forgetting {
     pub purged: bool,
 }
 
-impl Store {
+impl Forget<'_> {
     /// Finds what matches these criteria. Nothing changes.
-    pub fn doomed(&self, criteria: &Criteria) -> Result<ForgetPlan, StoreError> {
-        find::matching(&self.db, criteria, find::Rows::Live)
+    pub fn plan(self, criteria: &Criteria) -> Result<ForgetPlan, StoreError> {
+        find::matching(&self.0.db, criteria, find::Rows::Live)
     }
 
     /// These records and their dependent rows. Unknown ids are left out.
-    pub fn select(&self, records: &[RecordId], reason: Reason) -> Result<ForgetPlan, StoreError> {
-        find::named(&self.db, records, reason)
+    pub fn select(self, records: &[RecordId], reason: Reason) -> Result<ForgetPlan, StoreError> {
+        find::named(&self.0.db, records, reason)
     }
 
     /// Lists what would be removed, for the user to decide. Newest first.
-    pub fn describe(&self, doomed: &ForgetPlan) -> Result<Vec<PlannedRecord>, StoreError> {
+    pub fn describe(self, doomed: &ForgetPlan) -> Result<Vec<PlannedRecord>, StoreError> {
         let mut described = Vec::new();
         for (id, reason) in &doomed.records {
-            described.extend(describe(&self.db, *id, *reason)?);
+            described.extend(describe(&self.0.db, *id, *reason)?);
         }
         described.sort_by_key(|record| std::cmp::Reverse((record.created_at, record.id)));
         Ok(described)
     }
 
+    /// The forgetting that can be undone: the given one, or the latest. `None` if it is too late, or if there is none.
+    /// The flag says whether a program forgot it.
+    pub fn undoable(self, which: Option<i64>, now: Time) -> Result<Option<(i64, bool)>, StoreError> {
+        let sql =
+            "SELECT id, held FROM forgettings WHERE purged_at IS NULL AND purge_at > ?1 AND (?2 IS NULL OR id = ?2)
+                   ORDER BY id DESC LIMIT 1";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?));
+        let found: Option<(i64, String)> =
+            self.0.db.query_row(sql, params![now.0, which], read).optional()?;
+        let Some((id, held)) = found else { return Ok(None) };
+        Ok(Some((id, serde_json::from_str::<Held>(&held)?.is_by_program)))
+    }
+
+    /// Forgettings that are not complete, latest first.
+    pub fn list(self) -> Result<Vec<Forgetting>, StoreError> {
+        let sql = "SELECT id, records, created_at, purge_at, purged_at IS NOT NULL FROM forgettings ORDER BY id DESC";
+        self.0.rows(sql, &[], |row| {
+            let records: String = row.get(1)?;
+            Ok(Forgetting {
+                id: row.get(0)?,
+                records: serde_json::from_str(&records).unwrap_or_default(),
+                created_at: Time(row.get(2)?),
+                purge_at: Time(row.get(3)?),
+                purged: row.get(4)?,
+            })
+        })
+    }
+
+    /// When the next forgetting needs work; in the past if it is due.
+    pub fn next_purge(self) -> Result<Option<Time>, StoreError> {
+        let sql = "SELECT min(iif(purged_at IS NULL, purge_at, 0)) FROM forgettings";
+        let next: Option<i64> = self.0.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        Ok(next.map(Time))
+    }
+}
+
+impl Forget<'_> {
     /// Hides everything. The returned forgetting can be undone by its id.
-    pub fn forget(
-        &mut self,
-        doomed: &ForgetPlan,
-        terms: &Terms,
-        now: Time,
-    ) -> Result<Forgetting, StoreError> {
+    pub fn forget(self, doomed: &ForgetPlan, terms: &Terms, now: Time) -> Result<Forgetting, StoreError> {
         let records: Vec<RecordId> = doomed.records.keys().copied().collect();
         let purge_at = now.after(terms.undo);
-        self.writable()?;
-        let lock = self.dir().lock_schema()?;
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        self.0.writable()?;
+        let lock = self.0.dir().lock_schema()?;
+        let transaction = self.0.begin()?;
         let touched = find::sessions(&transaction, doomed)?;
         let mut held = Held::new(terms.who);
         take_out(&transaction, doomed, Some(&mut held))?;
@@ -224,39 +257,19 @@ impl Store {
         changed_in_place(&transaction)?;
         retention::audit(&transaction, "forget", &detail, now)?;
         transaction.commit()?;
-        tombstones::write_file(&self.db, self.dir())?;
+        tombstones::write_file(&self.0.db, self.0.dir())?;
         drop(lock);
         Ok(Forgetting { id, records, created_at: now, purge_at, purged: false })
     }
 
-    /// The forgetting that can be undone: the given one, or the latest. `None` if it is too late, or if there is none.
-    /// The flag says whether a program forgot it.
-    pub fn undoable_forgetting(
-        &self,
-        which: Option<i64>,
-        now: Time,
-    ) -> Result<Option<(i64, bool)>, StoreError> {
-        let sql =
-            "SELECT id, held FROM forgettings WHERE purged_at IS NULL AND purge_at > ?1 AND (?2 IS NULL OR id = ?2)
-                   ORDER BY id DESC LIMIT 1";
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?));
-        let found: Option<(i64, String)> = self.db.query_row(sql, params![now.0, which], read).optional()?;
-        let Some((id, held)) = found else { return Ok(None) };
-        Ok(Some((id, serde_json::from_str::<Held>(&held)?.is_by_program)))
-    }
-
     /// Restores a forgetting: the given one, or the latest. `None` if it is too late, or if there is none.
-    pub fn undo_forgetting(
-        &mut self,
-        which: Option<i64>,
-        now: Time,
-    ) -> Result<Option<Forgetting>, StoreError> {
-        self.writable()?;
-        let lock = self.dir().lock_schema()?;
-        let Some((id, _)) = self.undoable_forgetting(which, now)? else { return Ok(None) };
+    pub fn undo(self, which: Option<i64>, now: Time) -> Result<Option<Forgetting>, StoreError> {
+        self.0.writable()?;
+        let lock = self.0.dir().lock_schema()?;
+        let Some((id, _)) = self.0.forget().undoable(which, now)? else { return Ok(None) };
         // First from the file: hashes that are only in the file would be forgotten again.
-        tombstones::remove_from_file(&self.db, self.dir(), id)?;
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        tombstones::remove_from_file(&self.0.db, self.0.dir(), id)?;
+        let transaction = self.0.begin()?;
         let sql = "SELECT records, held, created_at, purge_at FROM forgettings WHERE id = ?1";
         let (records, held, created_at, purge_at): (String, String, i64, i64) =
             transaction
@@ -275,50 +288,35 @@ impl Store {
         transaction.commit()?;
         drop(lock);
         // Documents are made as for any record without them.
-        while self.fill_documents()? {}
+        while self.0.index().fill()? {}
         let back = ForgetPlan {
             records: records.iter().map(|record| (*record, Reason::Named)).collect(),
             ..ForgetPlan::default()
         };
-        for session in find::sessions(&self.db, &back)? {
-            documents::refresh_surroundings(&self.db, session)?;
+        for session in find::sessions(&self.0.db, &back)? {
+            documents::refresh_surroundings(&self.0.db, session)?;
         }
         let (created_at, purge_at) = (Time(created_at), Time(purge_at));
         Ok(Some(Forgetting { id, records, created_at, purge_at, purged: false }))
     }
 
-    /// Forgettings that are not complete, latest first.
-    pub fn forgettings(&self) -> Result<Vec<Forgetting>, StoreError> {
-        let sql = "SELECT id, records, created_at, purge_at, purged_at IS NOT NULL FROM forgettings ORDER BY id DESC";
-        self.rows(sql, &[], |row| {
-            let records: String = row.get(1)?;
-            Ok(Forgetting {
-                id: row.get(0)?,
-                records: serde_json::from_str(&records).unwrap_or_default(),
-                created_at: Time(row.get(2)?),
-                purge_at: Time(row.get(3)?),
-                purged: row.get(4)?,
-            })
-        })
-    }
-
     /// Makes all pending forgettings due now.
-    pub fn end_undo(&mut self, now: Time) -> Result<(), StoreError> {
+    pub fn end_undo(self, now: Time) -> Result<(), StoreError> {
         let sql = "UPDATE forgettings SET purge_at = min(purge_at, ?1) WHERE purged_at IS NULL";
-        self.writable()?.execute(sql, [now.0])?;
+        self.0.writable()?.execute(sql, [now.0])?;
         Ok(())
     }
 
     /// Deletes the rows of forgettings that can no longer be undone. Returns their number.
-    pub fn purge(&mut self, now: Time) -> Result<usize, StoreError> {
+    pub fn purge(self, now: Time) -> Result<usize, StoreError> {
         let due = "SELECT id, records FROM forgettings WHERE purged_at IS NULL AND purge_at <= ?1";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         // Usually there are none, and then no lock is taken.
-        let waiting: Vec<(i64, String)> = self.rows(due, &[&now.0], read)?;
+        let waiting: Vec<(i64, String)> = self.0.rows(due, &[&now.0], read)?;
         if waiting.is_empty() {
             return Ok(0);
         }
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         for (id, records) in &waiting {
             for record in serde_json::from_str::<Vec<RecordId>>(records)? {
                 delete_marked(&transaction, record)?;
@@ -331,13 +329,6 @@ impl Store {
         }
         transaction.commit()?;
         Ok(waiting.len())
-    }
-
-    /// When the next forgetting needs work; in the past if it is due.
-    pub fn next_purge(&self) -> Result<Option<Time>, StoreError> {
-        let sql = "SELECT min(iif(purged_at IS NULL, purge_at, 0)) FROM forgettings";
-        let next: Option<i64> = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-        Ok(next.map(Time))
     }
 }
 

@@ -9,7 +9,7 @@ use remora_core::document::RecordKind;
 use remora_core::fact::FactKey;
 use remora_core::time::Time;
 use remora_sys::file::{self, is_absent};
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, params};
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 use uuid::Uuid;
 
@@ -153,7 +153,7 @@ impl Store {
 
     fn forget_again(&mut self, missing: &BTreeSet<Hash>) -> Result<(), StoreError> {
         let now = self.dir().now();
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.begin()?;
         put(&transaction, missing, None)?;
         let doomed = find::by_tombstones(&transaction, missing)?;
         if !doomed.is_empty() {
@@ -198,8 +198,8 @@ mod tests {
     fn a_restored_database_with_as_many_tombstones_forgets_what_it_does_not_know() {
         let temp = tempfile::tempdir().unwrap();
         let dir = DataDir::new(temp.path().join("data"));
-        let mut store = Store::open(&dir).unwrap();
-        let project = store.adopt_project(&locate(temp.path()), Time(1)).unwrap();
+        let store = Store::open(&dir).unwrap();
+        let project = store.projects().adopt(&locate(temp.path()), Time(1)).unwrap();
         let draft = Draft {
             text: "Totals are cents.".to_owned(),
             title: None,
@@ -208,7 +208,8 @@ mod tests {
             files: Vec::new(),
         };
         let text = SavedText::new(&draft).unwrap();
-        let id = store.save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap().id();
+        let id =
+            store.records().save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap().id();
         // The table has one hash that was lifted since, and the file the one of this observation.
         put(&store.db, &BTreeSet::from([[7; 16]]), None).unwrap();
         let sql = "SELECT uuid FROM observations WHERE id = ?1";
@@ -216,6 +217,6 @@ mod tests {
         let forgotten = of_record(&key(&store.db).unwrap(), RecordKind::Observation, &uuid);
         replace_file(&dir, &BTreeSet::from([forgotten])).unwrap();
         drop(store);
-        assert_eq!(Store::open(&dir).unwrap().observation(id).unwrap(), None);
+        assert_eq!(Store::open(&dir).unwrap().records().observation(id).unwrap(), None);
     }
 }

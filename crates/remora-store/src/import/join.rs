@@ -2,24 +2,20 @@
 
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, params};
 
-use crate::{Place, ProjectRow, Store, StoreError, project, retention};
+use crate::handles::Projects;
+use crate::{Place, ProjectRow, StoreError, project, retention};
 
 /// Tables with rows of a project, apart from its directories. Those of memory record when a row changed.
 const MEMORY: [&str; 3] = ["observations", "session_summaries", "facts"];
 const OTHERS: [&str; 4] = ["sessions", "documents", "llm_usage", "forgettings"];
 
-impl Store {
+impl Projects<'_> {
     /// Assigns a project to a directory. If the directory has its own project, all records move there, and the
     /// imported project is deleted.
-    pub fn join_project(
-        &mut self,
-        from: ProjectId,
-        place: &Place,
-        at: Time,
-    ) -> Result<ProjectRow, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn join(self, from: ProjectId, place: &Place, at: Time) -> Result<ProjectRow, StoreError> {
+        let transaction = self.0.begin()?;
         match project::project_of(&transaction, place)? {
             Some(other) if other == from => {}
             Some(other) => merge(&transaction, from, other, at)?,
@@ -37,7 +33,7 @@ impl Store {
         }
         retention::audit(&transaction, "project join", &place.root, at)?;
         transaction.commit()?;
-        self.project_at(place)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
+        self.0.projects().at(place)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
     }
 }
 

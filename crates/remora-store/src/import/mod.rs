@@ -12,12 +12,13 @@ use remora_core::event::SessionRef;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::portable::SessionStatus;
 use remora_core::time::Time;
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
+use crate::handles::{Projects, Records, Sessions};
 use crate::search::documents;
-use crate::{Place, ProjectRow, Store, StoreError, project, schema};
+use crate::{Place, ProjectRow, StoreError, project, schema};
 
 /// Prefix of a source that marks the user's own word as imported.
 pub(crate) const IMPORTED: &str = "import:";
@@ -68,13 +69,17 @@ pub fn derived_uuid(parts: &[&str]) -> Uuid {
     Builder::from_custom_bytes(bytes).into_uuid()
 }
 
-impl Store {
+impl Projects<'_> {
+    /// A project by its id.
+    pub fn get(self, id: ProjectId) -> Result<Option<ProjectRow>, StoreError> {
+        Ok(self.0.projects().list()?.into_iter().find(|project| project.id == id))
+    }
+}
+
+impl Projects<'_> {
     /// Finds or creates a project. Its directory decides which one it is, as for hooks.
-    pub fn import_project(
-        &mut self,
-        new: &ImportedProject,
-    ) -> Result<(ProjectId, ImportOutcome), StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn import(self, new: &ImportedProject) -> Result<(ProjectId, ImportOutcome), StoreError> {
+        let transaction = self.0.begin()?;
         schema::check(&transaction)?;
         let known = transaction
             .query_row("SELECT id FROM projects WHERE uuid = ?1", [new.uuid.as_bytes()], |row| row.get(0))
@@ -91,13 +96,12 @@ impl Store {
         transaction.commit()?;
         Ok((project, ImportOutcome::Imported))
     }
+}
 
+impl Sessions<'_> {
     /// Finds or creates a session. A captured session stays unchanged, in its project.
-    pub fn import_session(
-        &mut self,
-        new: &ImportedSession,
-    ) -> Result<(SessionId, ProjectId, ImportOutcome), StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn import(self, new: &ImportedSession) -> Result<(SessionId, ProjectId, ImportOutcome), StoreError> {
+        let transaction = self.0.begin()?;
         schema::check(&transaction)?;
         let host = new.session.host.name();
         let known = transaction
@@ -134,25 +138,22 @@ impl Store {
         Ok((session, new.project, ImportOutcome::Imported))
     }
 
-    /// A project by its id.
-    pub fn project(&self, id: ProjectId) -> Result<Option<ProjectRow>, StoreError> {
-        Ok(self.projects()?.into_iter().find(|project| project.id == id))
-    }
-
     /// Extends a session to span its first and last record.
-    pub fn widen_session(&mut self, id: SessionId, first: Time, last: Time) -> Result<(), StoreError> {
-        self.writable()?.execute(
+    pub fn widen(self, id: SessionId, first: Time, last: Time) -> Result<(), StoreError> {
+        self.0.writable()?.execute(
             "UPDATE sessions SET started_at = min(started_at, ?2), last_activity_at = max(last_activity_at, ?3),
                  completed_at = max(completed_at, ?3) WHERE id = ?1",
             params![id.0, first.0, last.0],
         )?;
         Ok(())
     }
+}
 
+impl Records<'_> {
     /// Stores records with their documents in one transaction, so that search finds them when this returns. Returns
     /// the outcome for each.
-    pub fn import_records(&mut self, new: &[ImportedRecord]) -> Result<Vec<ImportOutcome>, StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn import(self, new: &[ImportedRecord]) -> Result<Vec<ImportOutcome>, StoreError> {
+        let transaction = self.0.begin()?;
         schema::check(&transaction)?;
         let mut outcomes = Vec::with_capacity(new.len());
         let mut stored = Vec::with_capacity(new.len());

@@ -3,9 +3,10 @@
 
 use remora_core::event::{Body, SessionRef};
 use remora_core::ids::SessionId;
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, params};
 
-use crate::{Enqueued, EventRecord, Store, StoreError, schema, store};
+use crate::handles::{Queue, Sessions};
+use crate::{Enqueued, EventRecord, StoreError, schema, store};
 
 /// Prefix in `memory_session_id` of an imported session, followed by the number of its last turn. No provider uses
 /// it. The first answer about a later turn replaces it.
@@ -23,17 +24,35 @@ pub struct Stored {
     pub turns: u64,
 }
 
-impl Store {
+impl Sessions<'_> {
+    /// Whether a session is known, captured or imported.
+    pub fn knows(self, session: &SessionRef) -> Result<bool, StoreError> {
+        Ok(self.0.sessions().known(session)?.is_some())
+    }
+}
+
+impl Queue<'_> {
+    /// Whether a turn was imported.
+    pub fn is_past(self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
+        let sql = "SELECT memory_session_id FROM sessions WHERE id = ?1";
+        let name: Option<Option<String>> =
+            self.0.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?;
+        let last = name.flatten().and_then(|name| last_turn(&name));
+        Ok(last.is_some_and(|last| prompt_number <= last))
+    }
+}
+
+impl Queue<'_> {
     /// Stores all events of a past session, or none if the process is killed. `None` if the session is known, because
     /// it was captured or imported before.
     pub fn enqueue_past(
-        &mut self,
+        self,
         session: &SessionRef,
         records: &[EventRecord],
     ) -> Result<Option<Stored>, StoreError> {
         // Located before anything is locked, because it reads files.
         let first = records.first().map(|record| record.clone().located());
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         schema::check(&transaction)?;
         let known = "SELECT 1 FROM sessions WHERE host = ?1 AND content_session_id = ?2";
         if transaction.prepare_cached(known)?.exists(params![session.host.name(), session.id])? {
@@ -53,19 +72,5 @@ impl Store {
         )?;
         transaction.commit()?;
         Ok(Some(stored))
-    }
-
-    /// Whether a session is known, captured or imported.
-    pub fn knows_session(&self, session: &SessionRef) -> Result<bool, StoreError> {
-        Ok(self.known_session(session)?.is_some())
-    }
-
-    /// Whether a turn was imported.
-    pub fn is_past(&self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
-        let sql = "SELECT memory_session_id FROM sessions WHERE id = ?1";
-        let name: Option<Option<String>> =
-            self.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?;
-        let last = name.flatten().and_then(|name| last_turn(&name));
-        Ok(last.is_some_and(|last| prompt_number <= last))
     }
 }

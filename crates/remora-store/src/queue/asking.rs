@@ -8,12 +8,13 @@ use remora_core::document::RecordId;
 use remora_core::ids::SessionId;
 use remora_core::memory::Memory;
 use remora_core::time::Time;
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 
 use super::claim::{oldest_turns, queued, silent};
 use super::settle::{claimed, give_back, has_rest, mark_observed};
 use super::{Batch, Queued};
+use crate::handles::Queue;
 use crate::{Store, StoreError, times, transcripts, writing};
 
 /// Events that are stuck, and why.
@@ -27,10 +28,43 @@ pub struct Backlog {
     pub reason: String,
 }
 
-impl Store {
+impl Queue<'_> {
+    /// Whether a model may be called for an observed batch now: its turn is observed as a whole, and earlier turns of
+    /// the session are answered or were given up.
+    pub fn is_next_for_model(self, batch: &Batch) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
+                   AND session_id = ?1 AND prompt_number < ?2";
+        let waits = self.0.db.prepare_cached(sql)?.exists([batch.session.0, batch.prompt_number])?;
+        Ok(!waits && !has_rest(&self.0.db, batch)?)
+    }
+
+    /// Events whose memory is stored and that wait because the model cannot be called at the moment.
+    pub fn awaiting_model(self) -> Result<Option<Backlog>, StoreError> {
+        self.0.backlog("status = 'pending' AND observed = 1 AND retry_at IS NOT NULL")
+    }
+
+    /// Failed events.
+    pub fn failed(self) -> Result<Option<Backlog>, StoreError> {
+        self.0.backlog("status = 'failed'")
+    }
+
+    /// Events of turns that ended before `limit` and were not observed yet. A long turn that is still running does
+    /// not count, and neither does a silent one of a host that lives: it may wait for a tool or for the user.
+    pub fn overdue(self, limit: Time) -> Result<Option<Backlog>, StoreError> {
+        let open = serde_json::to_string(&silent(&self.0.db, limit)?)?;
+        let limit = limit.0;
+        self.0.backlog(&format!(
+            "status = 'pending' AND observed = 0 AND created_at < {limit} AND session_id IN (
+                 SELECT id FROM sessions AS s WHERE s.prompt_counter > pending_messages.prompt_number
+                 OR (s.last_activity_at < {limit} AND NOT (s.turn_open AND s.id IN (SELECT value FROM json_each('{open}')))))"
+        ))
+    }
+}
+
+impl Queue<'_> {
     /// Stores the memory of a batch, made at `at`. Payloads and claim stay, for a model.
-    pub fn remember(&mut self, batch: &Batch, memory: &Memory, at: Time) -> Result<(), StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn remember(self, batch: &Batch, memory: &Memory, at: Time) -> Result<(), StoreError> {
+        let transaction = self.0.begin()?;
         claimed(&transaction, batch)?;
         let records: Vec<RecordId> = writing::write(&transaction, batch, memory, at)?;
         writing::count_turn(&transaction, batch)?;
@@ -39,18 +73,9 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a model may be called for an observed batch now: its turn is observed as a whole, and earlier turns of
-    /// the session are answered or were given up.
-    pub fn is_next_for_model(&self, batch: &Batch) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
-                   AND session_id = ?1 AND prompt_number < ?2";
-        let waits = self.db.prepare_cached(sql)?.exists([batch.session.0, batch.prompt_number])?;
-        Ok(!waits && !has_rest(&self.db, batch)?)
-    }
-
     /// Releases the claim on an observed batch. A model is called later, after the session's earlier turns.
-    pub fn give_back(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn give_back(self, batch: &Batch) -> Result<(), StoreError> {
+        let transaction = self.0.begin()?;
         claimed(&transaction, batch)?;
         give_back(&transaction, batch)?;
         transaction
@@ -67,13 +92,8 @@ impl Store {
 
     /// Claims the oldest observed turn for a model, in a session that has no call in flight. The batch holds at most
     /// the last `most` events of the turn; all of them are claimed.
-    pub fn claim_for_model(
-        &mut self,
-        owner: &str,
-        most: u32,
-        now: Time,
-    ) -> Result<Option<Batch>, StoreError> {
-        let db = self.writable()?;
+    pub fn claim_for_model(self, owner: &str, most: u32, now: Time) -> Result<Option<Batch>, StoreError> {
+        let db = self.0.writable()?;
         let sql = concat!(
             oldest_turns!(1),
             "SELECT turn.session_id, turn.prompt_number,
@@ -93,7 +113,7 @@ impl Store {
         let turn: Option<(i64, i64)> =
             db.prepare_cached(sql)?.query_row([now.0], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let Some((session, prompt_number)) = turn else { return Ok(None) };
-        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let observed = "status = 'pending' AND observed = 1 AND session_id = ?1 AND prompt_number = ?2";
         let mut events: Vec<Queued> = transaction
             .prepare_cached(&format!(
@@ -114,32 +134,12 @@ impl Store {
             .execute(params![session, prompt_number, owner, now.0])?;
         transaction.commit()?;
         let (session, owner, earlier) = (SessionId(session), owner.to_owned(), Vec::new());
-        let heard = transcripts::heard(&self.db, session, prompt_number)?;
+        let heard = transcripts::heard(&self.0.db, session, prompt_number)?;
         Ok(Some(Batch { session, prompt_number, owner, events, earlier, heard, transcript: None }))
     }
+}
 
-    /// Events whose memory is stored and that wait because the model cannot be called at the moment.
-    pub fn awaiting_model(&self) -> Result<Option<Backlog>, StoreError> {
-        self.backlog("status = 'pending' AND observed = 1 AND retry_at IS NOT NULL")
-    }
-
-    /// Failed events.
-    pub fn failed(&self) -> Result<Option<Backlog>, StoreError> {
-        self.backlog("status = 'failed'")
-    }
-
-    /// Events of turns that ended before `limit` and were not observed yet. A long turn that is still running does
-    /// not count, and neither does a silent one of a host that lives: it may wait for a tool or for the user.
-    pub fn overdue(&self, limit: Time) -> Result<Option<Backlog>, StoreError> {
-        let open = serde_json::to_string(&silent(&self.db, limit)?)?;
-        let limit = limit.0;
-        self.backlog(&format!(
-            "status = 'pending' AND observed = 0 AND created_at < {limit} AND session_id IN (
-                 SELECT id FROM sessions AS s WHERE s.prompt_counter > pending_messages.prompt_number
-                 OR (s.last_activity_at < {limit} AND NOT (s.turn_open AND s.id IN (SELECT value FROM json_each('{open}')))))"
-        ))
-    }
-
+impl Store {
     fn backlog(&self, which: &str) -> Result<Option<Backlog>, StoreError> {
         let sql = format!(
             "SELECT count(*), min(created_at),

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use remora_core::ids::{EventId, SessionId};
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::kept::recall_kept;
 use super::{Batch, CRASHES_PER_HALVING, Queued};
+use crate::handles::Queue;
 use crate::{HostProcess, Store, StoreError, transcripts};
 
 /// The oldest turn of each session with a pending event that is observed (1) or not (0). Steps through the index from
@@ -86,7 +87,7 @@ impl Due {
     /// changed.
     fn next(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         silence: Duration,
         now: Time,
         goes_on: &mut dyn FnMut(&Store, SessionId) -> bool,
@@ -165,37 +166,64 @@ fn with_host(row: &Row<'_>) -> rusqlite::Result<(i64, HostProcess)> {
     Ok((row.get(0)?, HostProcess { pid: row.get(1)?, started_at: row.get::<_, i64>(2)?.cast_unsigned() }))
 }
 
-impl Store {
+impl Queue<'_> {
+    /// When the next turn becomes due by itself: by a retry, or by silence.
+    pub fn next_due(self, silence: Duration) -> Result<Option<Time>, StoreError> {
+        let silence = i64::try_from(silence.as_millis()).unwrap_or(i64::MAX);
+        let retry = "SELECT max(retry_at) FROM pending_messages AS m INDEXED BY pending_messages_by_retry
+                     WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
+                     AND m.retry_at IS NOT NULL AND m.status = 'pending' AND m.observed";
+        let to_observe = format!(
+            "{} SELECT min(ifnull(({retry} = 0), iif(s.id IN (SELECT value FROM json_each(?2)),
+                 max(s.last_activity_at + ?1, ?3), s.last_activity_at + ?1)))
+             FROM turn JOIN sessions AS s ON s.id = turn.session_id",
+            oldest_turns!(0)
+        );
+        let to_ask = format!("{} SELECT min(({retry} = 1)) FROM turn", oldest_turns!(1));
+        let due = self.0.due.borrow();
+        let held = if due.held.is_empty() { "[]" } else { &due.held };
+        let look_again = self.0.dir().now().after(LOOK_AGAIN).0;
+        let observe: Option<i64> = self
+            .0
+            .db
+            .prepare_cached(&to_observe)?
+            .query_row(params![silence, held, look_again], |row| row.get(0))?;
+        let ask: Option<i64> = self.0.db.prepare_cached(&to_ask)?.query_row([], |row| row.get(0))?;
+        Ok(observe.into_iter().chain(ask).min().map(Time))
+    }
+}
+
+impl Queue<'_> {
     /// Claims the oldest turn that has ended, in a session without a claim, with at most `most` events.
     ///
     /// A turn ends with the agent's closing message, the next prompt, the end of the session, the start of a later
     /// session in the same project if its own host is gone, or `silence`.
-    pub fn claim(
-        &mut self,
+    pub fn claim_next(
+        self,
         owner: &str,
         most: u32,
         silence: Duration,
         now: Time,
     ) -> Result<Option<Batch>, StoreError> {
-        self.claim_unless(owner, most, silence, now, &mut |_, _| false)
+        self.0.queue().claim(owner, most, silence, now, &mut |_, _| false)
     }
 
-    /// Like [`Store::claim`]. `goes_on` decides whether the silent turn of a session goes on. It is asked only if the
+    /// Like [`Queue::claim_next`]. `goes_on` decides whether the silent turn of a session goes on. It is asked only if the
     /// session's host lives.
-    pub fn claim_unless(
-        &mut self,
+    pub fn claim(
+        self,
         owner: &str,
         most: u32,
         silence: Duration,
         now: Time,
-        goes_on: &mut dyn FnMut(&Self, SessionId) -> bool,
+        goes_on: &mut dyn FnMut(&Store, SessionId) -> bool,
     ) -> Result<Option<Batch>, StoreError> {
         // Searched before anything is locked: hooks must not wait while a long queue is searched.
-        let mut due = std::mem::take(&mut self.due);
-        let turn = due.next(self, silence, now, goes_on);
-        self.due = due;
+        let mut due = self.0.due.take();
+        let turn = due.next(self.0, silence, now, goes_on);
+        self.0.due.replace(due);
         let Some((session, prompt_number)) = turn? else { return Ok(None) };
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let mut rows: Vec<(Queued, i64)> = transaction
             .prepare_cached(
                 "SELECT id, created_at, payload, crashes FROM pending_messages
@@ -230,32 +258,9 @@ impl Store {
             .collect::<Result<_, StoreError>>()?;
         transaction.commit()?;
         let session = SessionId(session);
-        let heard = transcripts::heard(&self.db, session, prompt_number)?;
+        let heard = transcripts::heard(&self.0.db, session, prompt_number)?;
         let owner = owner.to_owned();
         Ok(Some(Batch { session, prompt_number, owner, events, earlier, heard, transcript: None }))
-    }
-
-    /// When the next turn becomes due by itself: by a retry, or by silence.
-    pub fn next_due(&self, silence: Duration) -> Result<Option<Time>, StoreError> {
-        let silence = i64::try_from(silence.as_millis()).unwrap_or(i64::MAX);
-        let retry = "SELECT max(retry_at) FROM pending_messages AS m INDEXED BY pending_messages_by_retry
-                     WHERE m.session_id = turn.session_id AND m.prompt_number = turn.prompt_number
-                     AND m.retry_at IS NOT NULL AND m.status = 'pending' AND m.observed";
-        let to_observe = format!(
-            "{} SELECT min(ifnull(({retry} = 0), iif(s.id IN (SELECT value FROM json_each(?2)),
-                 max(s.last_activity_at + ?1, ?3), s.last_activity_at + ?1)))
-             FROM turn JOIN sessions AS s ON s.id = turn.session_id",
-            oldest_turns!(0)
-        );
-        let to_ask = format!("{} SELECT min(({retry} = 1)) FROM turn", oldest_turns!(1));
-        let held = if self.due.held.is_empty() { "[]" } else { &self.due.held };
-        let look_again = self.dir().now().after(LOOK_AGAIN).0;
-        let observe: Option<i64> = self
-            .db
-            .prepare_cached(&to_observe)?
-            .query_row(params![silence, held, look_again], |row| row.get(0))?;
-        let ask: Option<i64> = self.db.prepare_cached(&to_ask)?.query_row([], |row| row.get(0))?;
-        Ok(observe.into_iter().chain(ask).min().map(Time))
     }
 }
 

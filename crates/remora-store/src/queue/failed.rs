@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use remora_core::ids::{EventId, SessionId};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
+use crate::handles::Queue;
 use crate::{Store, StoreError, retention, writing};
 
 /// A selection of failed events.
@@ -14,13 +15,13 @@ pub enum Which<'a> {
     Events(&'a [EventId]),
 }
 
-impl Store {
+impl Queue<'_> {
     /// Retries failed events as if for the first time, all or those named. Returns their number. A model is called
     /// for whole turns only, so the other failed events of an observed turn are retried, too.
-    pub fn retry(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
+    pub fn retry(self, which: Which<'_>) -> Result<usize, StoreError> {
         let again =
             "UPDATE pending_messages SET status = 'pending', attempts = 0, crashes = 0, retry_at = NULL";
-        self.change_failed("queue retry", which, |db, condition, value| {
+        self.0.change_failed("queue retry", which, |db, condition, value| {
             let named = format!("status = 'failed' AND {condition}");
             let turn = format!(
                 "observed = 1 AND status = 'failed' AND (session_id, prompt_number) IN
@@ -32,18 +33,20 @@ impl Store {
     }
 
     /// Gives up failed events. Their traces stay, and their prompts can still be found. Returns their number.
-    pub fn drop_failed(&mut self, which: Which<'_>) -> Result<usize, StoreError> {
-        self.change_failed("queue drop", which, give_up)
+    pub fn drop_failed(self, which: Which<'_>) -> Result<usize, StoreError> {
+        self.0.change_failed("queue drop", which, give_up)
     }
+}
 
+impl Store {
     fn change_failed(
-        &mut self,
+        &self,
         action: &str,
         which: Which<'_>,
         change: impl Fn(&Connection, &str, i64) -> Result<usize, StoreError>,
     ) -> Result<usize, StoreError> {
         let now = self.dir().now();
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.begin()?;
         let mut changed = 0;
         match which {
             Which::All => changed = change(&transaction, "id > ?1", 0)?,

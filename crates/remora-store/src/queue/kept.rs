@@ -7,10 +7,11 @@
 use std::time::Duration;
 
 use remora_core::time::Time;
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, params};
 
 use super::Batch;
-use crate::{Store, StoreError};
+use crate::StoreError;
+use crate::handles::Queue;
 
 /// The value of `observed` for such events.
 const KEPT: i64 = 2;
@@ -25,24 +26,26 @@ pub enum Ended {
     ForModel,
 }
 
-impl Store {
+impl Queue<'_> {
     /// Whether nothing has ended the turn of a batch.
-    pub fn may_go_on(&self, batch: &Batch) -> Result<bool, StoreError> {
-        may_go_on(&self.db, batch)
+    pub fn may_go_on(self, batch: &Batch) -> Result<bool, StoreError> {
+        may_go_on(&self.0.db, batch)
     }
+}
 
+impl Queue<'_> {
     /// Releases the kept events of turns that ended with the next prompt, with their session, or after a day.
-    pub fn release_kept(&mut self, ended: Ended, now: Time) -> Result<(), StoreError> {
+    pub fn release_kept(self, ended: Ended, now: Time) -> Result<(), StoreError> {
         let is_any = "SELECT 1 FROM pending_messages WHERE status = 'pending' AND observed = ?1";
         // Usually there are none, and then no lock is taken.
-        if self.read_only().is_some() || !self.db.prepare_cached(is_any)?.exists([KEPT])? {
+        if self.0.read_only().is_some() || !self.0.db.prepare_cached(is_any)?.exists([KEPT])? {
             return Ok(());
         }
         let action = match ended {
             Ended::Drop => "DELETE FROM pending_messages",
             Ended::ForModel => "UPDATE pending_messages SET observed = 1",
         };
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         // Further events of a turn are observed together with the kept ones.
         transaction
             .prepare_cached(&format!(

@@ -4,15 +4,16 @@
 use std::time::Duration;
 
 use remora_core::time::Time;
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, params};
 
 use super::{Batch, CLAIM_LIFETIME, CRASHES_PER_HALVING};
+use crate::handles::{Queue, Sessions};
 use crate::{Store, StoreError};
 
-impl Store {
+impl Queue<'_> {
     /// Makes everything that waits for a retry due now, because the cause may be gone.
-    pub fn retry_now(&mut self) -> Result<usize, StoreError> {
-        let changed = self.writable()?.execute(
+    pub fn retry_now(self) -> Result<usize, StoreError> {
+        let changed = self.0.writable()?.execute(
             "UPDATE pending_messages SET retry_at = NULL WHERE status = 'pending' AND retry_at IS NOT NULL",
             [],
         )?;
@@ -20,8 +21,8 @@ impl Store {
     }
 
     /// Releases all claims of an owner that is about to exit. Returns their number.
-    pub fn release_all(&mut self, owner: &str) -> Result<usize, StoreError> {
-        let released = self.writable()?.execute(
+    pub fn release_all(self, owner: &str) -> Result<usize, StoreError> {
+        let released = self.0.writable()?.execute(
             "UPDATE pending_messages SET status = 'pending', claimed_by = NULL, claimed_at = NULL
              WHERE status = 'processing' AND claimed_by = ?1",
             [owner],
@@ -30,8 +31,8 @@ impl Store {
     }
 
     /// Shows that the owner of a batch is alive.
-    pub fn heartbeat(&mut self, batch: &Batch, now: Time) -> Result<(), StoreError> {
-        let alive = self.writable()?.execute(
+    pub fn heartbeat(self, batch: &Batch, now: Time) -> Result<(), StoreError> {
+        let alive = self.0.writable()?.execute(
             "UPDATE pending_messages SET claimed_at = ?3
              WHERE session_id = ?1 AND prompt_number = ?4 AND claimed_by = ?2 AND status = 'processing'",
             params![batch.session.0, batch.owner, now.0, batch.prompt_number],
@@ -42,27 +43,41 @@ impl Store {
     /// Returns all claims except `owner`'s to the queue. The caller holds the data directory's lock, which proves
     /// that other owners are dead. An event that crashes its owner even alone is marked failed, and so is a turn that
     /// crashes the process while it calls a model.
-    pub fn reclaim(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
-        self.reclaim_where("claimed_by <> ?1 OR claimed_at < ?2", owner, now)
+    pub fn reclaim(self, owner: &str, now: Time) -> Result<usize, StoreError> {
+        self.0.reclaim_where("claimed_by <> ?1 OR claimed_at < ?2", owner, now)
     }
 
     /// Returns the claims of an owner that exists once at a time, for a process that has just become it.
-    pub fn reclaim_of(&mut self, owner: &str, now: Time) -> Result<usize, StoreError> {
-        self.reclaim_where("claimed_by = ?1 AND ?2 IS NOT NULL", owner, now)
+    pub fn reclaim_of(self, owner: &str, now: Time) -> Result<usize, StoreError> {
+        self.0.reclaim_where("claimed_by = ?1 AND ?2 IS NOT NULL", owner, now)
     }
 
     /// Returns claims without a heartbeat to the queue.
-    pub fn reclaim_stale(&mut self, now: Time) -> Result<usize, StoreError> {
-        self.reclaim_where("?1 IS NOT NULL AND claimed_at < ?2", "", now)
+    pub fn reclaim_stale(self, now: Time) -> Result<usize, StoreError> {
+        self.0.reclaim_where("?1 IS NOT NULL AND claimed_at < ?2", "", now)
     }
+}
 
-    fn reclaim_where(&mut self, dead: &str, owner: &str, now: Time) -> Result<usize, StoreError> {
+impl Sessions<'_> {
+    /// Ends sessions without an event for a day. Returns their number.
+    pub fn interrupt_quiet(self, now: Time) -> Result<usize, StoreError> {
+        let quiet_since = now.before(Duration::from_hours(24));
+        let changed = self.0.writable()?.execute(
+            "UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND last_activity_at < ?1",
+            [quiet_since.0],
+        )?;
+        Ok(changed)
+    }
+}
+
+impl Store {
+    fn reclaim_where(&self, dead: &str, owner: &str, now: Time) -> Result<usize, StoreError> {
         let is_any = "SELECT 1 FROM pending_messages WHERE status = 'processing'";
         // Usually there are none, and then no lock is taken.
         if !self.db.prepare_cached(is_any)?.exists([])? {
             return Ok(0);
         }
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.begin()?;
         // A model is not called for half a turn, so only turns that are not observed are halved. Crashes of a single
         // event count only as far as they exceed those of the rest of its turn.
         let dead: Vec<(i64, i64, Option<i64>)> = transaction
@@ -97,16 +112,6 @@ impl Store {
         }
         transaction.commit()?;
         Ok(dead.len())
-    }
-
-    /// Ends sessions without an event for a day. Returns their number.
-    pub fn interrupt_quiet_sessions(&mut self, now: Time) -> Result<usize, StoreError> {
-        let quiet_since = now.before(Duration::from_hours(24));
-        let changed = self.writable()?.execute(
-            "UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND last_activity_at < ?1",
-            [quiet_since.0],
-        )?;
-        Ok(changed)
     }
 }
 

@@ -9,27 +9,28 @@ use remora_core::event::Body;
 use remora_core::memory::Memory;
 use remora_core::text::one_line;
 use remora_core::time::Time;
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, params};
 
 use super::kept::{keep, may_go_on};
 use super::recovery::acquit;
 use super::{Batch, Failure, MAX_ATTEMPTS};
+use crate::handles::Queue;
 use crate::rows::SUBJECT;
-use crate::{Call, Store, StoreError, transcripts, usage, writing};
+use crate::{Call, StoreError, transcripts, usage, writing};
 use remora_data::new_uuid;
 
-impl Store {
+impl Queue<'_> {
     /// Stores the memory of a batch, made at `at` by `call`, and removes its payloads, in one transaction. Memory
     /// stored of it before is revised. Payloads stay until their turn has ended and the rest of it is observed, because
     /// memory of half a turn is poor.
     pub fn confirm(
-        &mut self,
+        self,
         batch: &Batch,
         memory: &Memory,
         call: Option<&Call>,
         at: Time,
     ) -> Result<(), StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let claimed = claimed(&transaction, batch)?;
         let records = writing::write(&transaction, batch, memory, at)?;
         if let Some(call) = call {
@@ -60,13 +61,13 @@ impl Store {
     /// Returns a batch to be retried later or, after too many bad answers, to be marked failed. The cost of a failed
     /// call is counted, too.
     pub fn release(
-        &mut self,
+        self,
         batch: &Batch,
         failure: &Failure,
         call: Option<&Call>,
         now: Time,
     ) -> Result<(), StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         if let Some(call) = call {
             usage::insert(&transaction, batch.session, call)?;
         }

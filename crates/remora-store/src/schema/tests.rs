@@ -146,14 +146,14 @@ fn every_row_of_version_9_is_there_after_the_migration() {
 fn data_that_version_9_stored_differently_is_read_unchanged() {
     let (_temp, dir) = of_version_9();
     let store = Store::open(&dir).unwrap();
-    let tide = store.observation(ObservationId(3)).unwrap().unwrap();
+    let tide = store.records().observation(ObservationId(3)).unwrap().unwrap();
     assert_eq!(tide.observation.concepts, ["gotcha", "how-it-works"]);
     assert_eq!(tide.observation.files_read, ["README.md", "/mnt/tree/docs/say \"hi\".md"]);
     assert_eq!(tide.observation.files_modified, ["src/tide.rs", "src/clock.rs"]);
     let sources = tide.source_event_ids.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(sources, ["01900000-0000-7000-8000-000000000021", "01900000-0000-7000-8000-000000000022"]);
     assert_eq!((tide.pinned_at, tide.feedback.injected), (None, 5));
-    let utc = store.observation(ObservationId(8)).unwrap().unwrap();
+    let utc = store.records().observation(ObservationId(8)).unwrap().unwrap();
     assert_eq!((utc.pinned_at, utc.feedback.useful), (Some(Time(5100)), 2));
     let providers = (tide.provider.as_str(), utc.provider.as_str());
     assert_eq!(providers, ("builtin", "program"), "it is unknown who saved it");
@@ -165,9 +165,9 @@ fn data_that_version_9_stored_differently_is_read_unchanged() {
     assert_eq!(written, expected, "as they are written today");
 
     // Replaced observations stay replaced, and content learned again in the same session is recognized.
-    let start = store.material(ProjectId(1), Recall::Everything, 5).unwrap();
+    let start = store.injections().session_context(ProjectId(1), Recall::Everything, 5).unwrap();
     assert_eq!(start.observations.iter().map(|known| known.id).collect::<Vec<_>>(), [8]);
-    assert_eq!(store.documents(&[DocumentId(1)]).unwrap()[0].superseded_by, Some(ObservationId(8)));
+    assert_eq!(store.index().documents(&[DocumentId(1)]).unwrap()[0].superseded_by, Some(ObservationId(8)));
     let session: [u8; 16] =
         store.db.query_row("SELECT uuid FROM sessions WHERE id = 1", [], |row| row.get(0)).unwrap();
     let hash = content_hash(Uuid::from_bytes(session), &tide.observation.title, &tide.observation.narrative);
@@ -178,20 +178,20 @@ fn data_that_version_9_stored_differently_is_read_unchanged() {
     assert_eq!(stored, hash);
 
     // Of two values of a key, the later one holds.
-    let fact = |id| store.fact(FactId(id)).unwrap().unwrap();
+    let fact = |id| store.facts().get(FactId(id)).unwrap().unwrap();
     assert_eq!((fact(1).scope, fact(1).fact.value.as_str()), (FactScope::Global, "helix"));
     assert_eq!((fact(2).valid_to, fact(4).valid_to), (Some(Time(300)), None));
     assert_eq!((fact(5).valid_to, fact(6).valid_to), (Some(Time(401)), None));
-    assert_eq!(store.fact_conflicts(Some(ProjectId(4)), &"host".into()).unwrap(), [], "both held");
+    assert_eq!(store.facts().conflicts(Some(ProjectId(4)), &"host".into()).unwrap(), [], "both held");
     assert_eq!(store.counts().unwrap().facts, 3);
 
-    assert_eq!(store.note(NoteId(7)).unwrap().unwrap().title, "Harbour");
+    assert_eq!(store.notes().get(NoteId(7)).unwrap().unwrap().title, "Harbour");
     let vault: String = store.db.query_row("SELECT vault FROM notes", [], |row| row.get(0)).unwrap();
     assert_eq!(vault, "/home/dev/vault");
-    assert_eq!(store.always_injected().unwrap()[0].text, "The harbour");
-    assert!(store.injected_before(SessionId(1)).unwrap().records.contains(&"3".parse().unwrap()));
-    assert_eq!(store.summary(SummaryId(2)).unwrap().unwrap().summary.files_edited, ["src/tide.rs"]);
-    assert_eq!(store.context_files(ProjectId(1)).unwrap()[0].files, ["CLAUDE.md"]);
+    assert_eq!(store.notes().always_injected().unwrap()[0].text, "The harbour");
+    assert!(store.injections().before(SessionId(1)).unwrap().records.contains(&"3".parse().unwrap()));
+    assert_eq!(store.records().summary(SummaryId(2)).unwrap().unwrap().summary.files_edited, ["src/tide.rs"]);
+    assert_eq!(store.files().context_files(ProjectId(1)).unwrap()[0].files, ["CLAUDE.md"]);
     for uuid in ["SELECT uuid FROM user_prompts", "SELECT uuid FROM notes"] {
         let mut statement = store.db.prepare(uuid).unwrap();
         let uuids = statement.query_map([], |row| row.get(0).map(Uuid::from_bytes)).unwrap();
@@ -207,6 +207,7 @@ fn documents_of_version_9_are_found() {
     let found = |expression: &str| -> Vec<i64> {
         let filters = Filters::new(ProjectScope::All);
         let mut found: Vec<i64> = store
+            .index()
             .matching(expression, weights, &filters, None, DocumentId(0), 100)
             .unwrap()
             .into_iter()
@@ -220,12 +221,13 @@ fn documents_of_version_9_are_found() {
     assert_eq!(found("\"delay\" OR \"helix\" OR \"harbour\""), [5, 7, 10]);
     assert_eq!(found("\"port\""), [9], "only the value that holds");
     let filters = Filters { concepts: vec!["GOTCHA".into()], ..Filters::new(ProjectScope::All) };
-    let few = store.few_passing(&filters).unwrap().unwrap();
+    let few = store.index().few_passing(&filters).unwrap().unwrap();
     assert_eq!(few, [DocumentId(1), DocumentId(2)].into());
     let filters = Filters { files_modified: vec!["tide".into()], ..Filters::new(ProjectScope::All) };
-    assert!(store.few_passing(&filters).unwrap().unwrap().contains(&DocumentId(1)));
+    assert!(store.index().few_passing(&filters).unwrap().unwrap().contains(&DocumentId(1)));
     let mut vectors = Vec::new();
     store
+        .index()
         .each_vector(Some(ProjectId(1)), "test-model", None, |document, scale, value| {
             vectors.push((document.0, scale, value.to_vec()));
         })
@@ -237,15 +239,15 @@ fn documents_of_version_9_are_found() {
 #[test]
 fn a_continued_session_of_version_9_replaces_only_the_summary_that_it_extends() {
     let (_temp, dir) = of_version_9();
-    let mut store = Store::open(&dir).unwrap();
-    let batch = store.claim("me", 100, std::time::Duration::ZERO, Time::now()).unwrap().unwrap();
-    assert_eq!(store.summary_before(&batch).unwrap().unwrap().summary.request, "Mend the sail");
+    let store = Store::open(&dir).unwrap();
+    let batch = store.queue().claim_next("me", 100, std::time::Duration::ZERO, Time::now()).unwrap().unwrap();
+    assert_eq!(store.records().summary_before(&batch).unwrap().unwrap().summary.request, "Mend the sail");
     let summary =
         Summary { request: "Mend the sail".into(), completed: "two seams".into(), ..Summary::default() };
     let memory = Memory { summary: Some(summary), ..Memory::default() };
-    store.confirm(&batch, &memory, None, Time::now()).unwrap();
-    let found = store.newest(&Filters::new(ProjectScope::One(ProjectId(4))), 100).unwrap();
-    let found = store.documents(&found).unwrap();
+    store.queue().confirm(&batch, &memory, None, Time::now()).unwrap();
+    let found = store.index().newest(&Filters::new(ProjectScope::One(ProjectId(4))), 100).unwrap();
+    let found = store.index().documents(&found).unwrap();
     let found: Vec<_> = found.iter().filter(|row| row.record.kind == RecordKind::Summary).collect();
     let said: Vec<_> = found.iter().map(|row| (row.record.number, row.body.as_str())).collect();
     assert_eq!(said, [(6, "Mend the sail"), (4, "Paint the mast")]);
@@ -318,12 +320,12 @@ fn keys_that_differ_in_case_or_spaces_are_one_after_a_migration() {
         before.execute_batch(&typed).unwrap();
         before.close().unwrap();
 
-        let mut store = Store::open(&dir).unwrap();
-        let ended = |id| store.fact(FactId(id)).unwrap().unwrap().valid_to;
+        let store = Store::open(&dir).unwrap();
+        let ended = |id| store.facts().get(FactId(id)).unwrap().unwrap().valid_to;
         let found = [20, 21, 22, 23].map(ended);
         assert_eq!(found, [Some(Time(500)), None, None, Some(Time(401))], "version {version}");
-        assert_eq!(store.fact_conflicts(None, &"größe".into()).unwrap(), []);
-        assert_eq!(store.fact_history(None, &"BASE url".into()).unwrap().len(), 2);
+        assert_eq!(store.facts().conflicts(None, &"größe".into()).unwrap(), []);
+        assert_eq!(store.facts().history(None, &"BASE url".into()).unwrap().len(), 2);
         let title = "SELECT id, title FROM documents WHERE id IN (40, 41)";
         assert_eq!(rows(&store.db, title), ["Integer(41) Text(\"größe\")"], "version {version}");
         assert_eq!(rows(&store.db, "PRAGMA foreign_key_check"), [""; 0]);
@@ -336,8 +338,12 @@ fn keys_that_differ_in_case_or_spaces_are_one_after_a_migration() {
             trust: 0.5,
         };
         let new = NewFact { fact: stated, project: None, session: None, prompt_number: None, at: Time(600) };
-        store.record_fact(&new).unwrap();
-        assert_eq!(store.fact(FactId(21)).unwrap().unwrap().valid_to, Some(Time(600)), "version {version}");
+        store.facts().record(&new).unwrap();
+        assert_eq!(
+            store.facts().get(FactId(21)).unwrap().unwrap().valid_to,
+            Some(Time(600)),
+            "version {version}"
+        );
     }
 }
 
@@ -465,30 +471,39 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     let words = |store: &Store, word: &str| {
         let sql = "SELECT count(*) FROM documents_text WHERE documents_text MATCH ?1";
         let indexed: i64 = store.db.query_row(sql, [word], |row| row.get(0)).unwrap();
-        let newest = store.newest(&Filters::new(ProjectScope::All), 100).unwrap();
-        let shown = store.documents(&newest).unwrap();
+        let newest = store.index().newest(&Filters::new(ProjectScope::All), 100).unwrap();
+        let shown = store.index().documents(&newest).unwrap();
         let says = |text: &str| text.to_lowercase().contains(word);
         (indexed, shown.iter().filter(|row| says(&row.title) || says(&row.body)).count())
     };
-    let mark = store.memory_mark(project).unwrap();
+    let mark = store.projects().memory_mark(project).unwrap();
     let everything = Selection { project: None, session: None, limit: 100, offset: 0 };
     let id = |text: &str| text.parse::<RecordId>().unwrap();
 
     delete(&mut store, "observations", 3);
-    assert_eq!(store.observation(ObservationId(3)).unwrap(), None);
-    assert_eq!(store.session_observations(SessionId(1)).unwrap().len(), 1);
-    assert_eq!(store.list_observations(&everything).unwrap().total, 2);
-    assert_eq!(store.after(crate::Cursor::default(), 100).unwrap().observations.len(), 2);
-    assert_eq!((store.timeline_entry(id("3")).unwrap(), store.project_of(id("3")).unwrap()), (None, None));
-    assert!(
-        store.timeline(project, crate::Anchor::Now, 10, 0).unwrap().iter().all(|moment| moment.id != id("3"))
+    assert_eq!(store.records().observation(ObservationId(3)).unwrap(), None);
+    assert_eq!(store.records().of_session(SessionId(1)).unwrap().len(), 1);
+    assert_eq!(store.records().list_observations(&everything).unwrap().total, 2);
+    assert_eq!(store.records().after(crate::Cursor::default(), 100).unwrap().observations.len(), 2);
+    assert_eq!(
+        (store.records().timeline_entry(id("3")).unwrap(), store.records().project_of(id("3")).unwrap()),
+        (None, None)
     );
-    let start = store.material(project, Recall::Everything, 5).unwrap();
+    assert!(
+        store
+            .records()
+            .timeline(project, crate::Anchor::Now, 10, 0)
+            .unwrap()
+            .iter()
+            .all(|moment| moment.id != id("3"))
+    );
+    let start = store.injections().session_context(project, Recall::Everything, 5).unwrap();
     assert!(start.observations.iter().all(|known| known.id != 3));
-    assert!(store.touched_files(project).unwrap().iter().all(|touched| touched.known.id != 3));
-    assert_ne!(store.memory_mark(project).unwrap(), mark);
+    assert!(store.files().touched(project).unwrap().iter().all(|touched| touched.known.id != 3));
+    assert_ne!(store.projects().memory_mark(project).unwrap(), mark);
     assert_eq!(
         store
+            .records()
             .judge(ObservationId(3), remora_core::feedback::Verdict::Pin, false, SavedBy::Person, Time(1))
             .unwrap(),
         None
@@ -496,23 +511,24 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     assert_eq!(words(&store, "tide"), (0, 0));
 
     delete(&mut store, "session_summaries", 2);
-    assert_eq!(store.summary(SummaryId(2)).unwrap(), None);
-    assert_eq!(store.session_summaries(SessionId(1)).unwrap(), []);
-    assert_eq!(store.list_summaries(&everything).unwrap().total, 2);
-    assert_eq!(store.after(crate::Cursor::default(), 100).unwrap().summaries.len(), 2);
-    assert_eq!(store.timeline_entry(id("s2")).unwrap(), None);
-    assert_eq!(store.material(project, Recall::Everything, 5).unwrap().summaries, []);
+    assert_eq!(store.records().summary(SummaryId(2)).unwrap(), None);
+    assert_eq!(store.records().summaries_of(SessionId(1)).unwrap(), []);
+    assert_eq!(store.records().list_summaries(&everything).unwrap().total, 2);
+    assert_eq!(store.records().after(crate::Cursor::default(), 100).unwrap().summaries.len(), 2);
+    assert_eq!(store.records().timeline_entry(id("s2")).unwrap(), None);
+    assert_eq!(store.injections().session_context(project, Recall::Everything, 5).unwrap().summaries, []);
     assert_eq!(words(&store, "delay"), (0, 0));
 
     delete(&mut store, "user_prompts", 2);
-    assert_eq!(store.prompt(remora_core::ids::PromptId(2)).unwrap(), None);
-    assert_eq!(store.prompts(SessionId(1)).unwrap().len(), 1);
-    assert_eq!(store.prompt_text(SessionId(1), 1).unwrap(), "");
-    assert_eq!(store.list_prompts(&everything).unwrap().total, 2);
-    assert_eq!(store.sessions(Some(project), 1).unwrap()[0].title.as_deref(), Some("Fix it"));
+    assert_eq!(store.records().prompt(remora_core::ids::PromptId(2)).unwrap(), None);
+    assert_eq!(store.records().prompts(SessionId(1)).unwrap().len(), 1);
+    assert_eq!(store.records().prompt_text(SessionId(1), 1).unwrap(), "");
+    assert_eq!(store.records().list_prompts(&everything).unwrap().total, 2);
+    assert_eq!(store.sessions().list(Some(project), 1).unwrap()[0].title.as_deref(), Some("Fix it"));
     assert_eq!(words(&store, "ferry"), (0, 0));
     assert!(
         store
+            .index()
             .waiting(&Filters::new(ProjectScope::All))
             .unwrap()
             .iter()
@@ -521,6 +537,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     delete(&mut store, "user_prompts", 6);
     assert!(
         store
+            .index()
             .waiting(&Filters::new(ProjectScope::All))
             .unwrap()
             .iter()
@@ -528,25 +545,25 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     );
 
     delete(&mut store, "facts", 1);
-    assert_eq!(store.fact(FactId(1)).unwrap(), None);
-    let facts = store.material(project, Recall::Everything, 5).unwrap().facts;
+    assert_eq!(store.facts().get(FactId(1)).unwrap(), None);
+    let facts = store.injections().session_context(project, Recall::Everything, 5).unwrap().facts;
     assert_eq!(facts.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), ["ninety"]);
     assert_eq!(words(&store, "helix"), (0, 0));
 
     delete(&mut store, "notes", 7);
-    assert_eq!((store.note(NoteId(7)).unwrap(), store.count_notes().unwrap()), (None, 0));
-    assert_eq!((store.known_notes().unwrap(), store.always_injected().unwrap()), (vec![], vec![]));
+    assert_eq!((store.notes().get(NoteId(7)).unwrap(), store.notes().count().unwrap()), (None, 0));
+    assert_eq!((store.notes().known().unwrap(), store.notes().always_injected().unwrap()), (vec![], vec![]));
     assert_eq!(words(&store, "harbour"), (0, 0));
 
     let counts = store.counts().unwrap();
     assert_eq!((counts.observations, counts.summaries, counts.prompts, counts.facts), (2, 2, 1, 2));
     // Deleted records do not come back when the index is rebuilt.
-    store.clear_documents().unwrap();
-    while store.fill_documents().unwrap() {}
+    store.index().clear().unwrap();
+    while store.index().fill().unwrap() {}
     for word in ["tide", "delay", "ferry", "helix", "harbour"] {
         assert_eq!(words(&store, word), (0, 0), "{word}");
     }
-    let state = store.index_state(ProjectScope::All).unwrap();
+    let state = store.index().state(ProjectScope::All).unwrap();
     assert_eq!(state.records, state.indexed);
     assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
 }

@@ -4,21 +4,30 @@
 use std::time::{Duration, Instant};
 
 use remora_core::document::{RecordId, RecordKind};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::documents;
+use crate::handles::Index;
 use crate::{Store, StoreError, problems};
 
 /// Number of records in one transaction.
 const STEP: u32 = 200;
 
-impl Store {
+impl Index<'_> {
+    /// Whether some records may have no documents yet.
+    pub fn misses_documents(self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM meta WHERE key = 'documents_missing'";
+        Ok(self.0.db.prepare_cached(sql)?.exists([])?)
+    }
+}
+
+impl Index<'_> {
     /// Makes documents for some records without any. Returns whether there may be more.
-    pub fn fill_documents(&mut self) -> Result<bool, StoreError> {
-        if !self.misses_documents()? {
+    pub fn fill(self) -> Result<bool, StoreError> {
+        if !self.0.index().misses_documents()? {
             return Ok(false);
         }
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         let missing = missing(&transaction)?;
         documents::write_all(&transaction, &missing)?;
         if missing.is_empty() {
@@ -28,29 +37,9 @@ impl Store {
         Ok(!missing.is_empty())
     }
 
-    /// Fills for about this long. Failures are retried the next time.
-    pub(crate) fn fill_for(&mut self, patience: Duration) {
-        let started = Instant::now();
-        while started.elapsed() < patience {
-            match self.fill_documents() {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(error) => {
-                    return problems::report(Some(self.dir()), &format!("documents wait: {error}"));
-                }
-            }
-        }
-    }
-
-    /// Whether some records may have no documents yet.
-    pub fn misses_documents(&self) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM meta WHERE key = 'documents_missing'";
-        Ok(self.db.prepare_cached(sql)?.exists([])?)
-    }
-
     /// Deletes all documents and vectors. `fill_documents` and the embedder make them again.
-    pub fn clear_documents(&mut self) -> Result<(), StoreError> {
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn clear(self) -> Result<(), StoreError> {
+        let transaction = self.0.begin()?;
         transaction.execute_batch(
             "INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01');
              UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
@@ -61,6 +50,22 @@ impl Store {
         )?;
         transaction.commit()?;
         Ok(())
+    }
+}
+
+impl Store {
+    /// Fills for about this long. Failures are retried the next time.
+    pub(crate) fn fill_for(&mut self, patience: Duration) {
+        let started = Instant::now();
+        while started.elapsed() < patience {
+            match self.index().fill() {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    return problems::report(Some(self.dir()), &format!("documents wait: {error}"));
+                }
+            }
+        }
     }
 }
 

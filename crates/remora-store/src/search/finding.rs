@@ -9,6 +9,7 @@ use rusqlite::{ToSql, params_from_iter};
 
 use super::filters::{Conditions, Filters, containing, like_any, marks};
 use super::rows::OUTLINED;
+use crate::handles::Index;
 use crate::{Store, StoreError};
 
 /// Weights of the columns.
@@ -45,27 +46,27 @@ const FEW: usize = 2_000;
 /// Strings too short for a trigram are searched in this many of the newest documents.
 const MAX_SCANNED: u32 = 5_000;
 
-impl Store {
+impl Index<'_> {
     /// The number of documents that match `expression`, counted up to `most`.
-    pub fn frequency(&self, expression: &str, most: usize) -> Result<usize, StoreError> {
+    pub fn frequency(self, expression: &str, most: usize) -> Result<usize, StoreError> {
         let sql =
             "SELECT count(*) FROM (SELECT 1 FROM documents_text WHERE documents_text MATCH ?1 LIMIT ?2)";
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let count: i64 = self.db.prepare_cached(sql)?.query_row((expression, most), |row| row.get(0))?;
+        let count: i64 = self.0.db.prepare_cached(sql)?.query_row((expression, most), |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
     /// The number of documents that match a trigram expression, counted up to `most`.
-    pub fn trigram_frequency(&self, expression: &str, most: usize) -> Result<usize, StoreError> {
+    pub fn trigram_frequency(self, expression: &str, most: usize) -> Result<usize, StoreError> {
         let sql = "SELECT count(*) FROM (SELECT 1 FROM documents_trigram WHERE documents_trigram MATCH ?1 LIMIT ?2)";
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let count: i64 = self.db.prepare_cached(sql)?.query_row((expression, most), |row| row.get(0))?;
+        let count: i64 = self.0.db.prepare_cached(sql)?.query_row((expression, most), |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
     /// Reads title and body of the newest documents that pass, at most `MAX_SCANNED`.
     pub fn each_text(
-        &self,
+        self,
         filters: &Filters,
         mut each: impl FnMut(DocumentId, &str, &str),
     ) -> Result<(), StoreError> {
@@ -74,7 +75,7 @@ impl Store {
             "SELECT d.id, d.title, d.body FROM documents AS d WHERE true{} ORDER BY d.id DESC LIMIT {MAX_SCANNED}",
             conditions.sql()
         );
-        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut statement = self.0.db.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(&conditions.values))?;
         while let Some(row) = rows.next()? {
             let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
@@ -84,16 +85,16 @@ impl Store {
     }
 
     /// Approximate number of documents: the largest id, which needs no count.
-    pub fn about_documents(&self) -> Result<usize, StoreError> {
+    pub fn size(self) -> Result<usize, StoreError> {
         let sql = "SELECT ifnull(max(id), 0) FROM documents";
-        let count: i64 = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        let count: i64 = self.0.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
     /// The best matches of an FTS5 expression among documents after `after`. In the expression, user text must be
-    /// quoted. `few` is the result of [`Store::few_passing`].
+    /// quoted. `few` is the result of [`Index::few_passing`].
     pub fn matching(
-        &self,
+        self,
         expression: &str,
         weights: Weights,
         filters: &Filters,
@@ -106,7 +107,7 @@ impl Store {
         values.extend([Value::from(expression.to_owned()), Value::from(after.0)]);
         let sql = "SELECT rowid, -bm25(documents_text, ?, ?, ?, ?, ?) FROM documents_text
                    WHERE documents_text MATCH ? AND rowid > ?";
-        let mut matches = self.found(sql, &values)?;
+        let mut matches = self.0.found(sql, &values)?;
         if let Some(few) = few {
             matches.retain(|found| few.contains(&found.document));
         }
@@ -116,7 +117,7 @@ impl Store {
         let mut best = Vec::new();
         for look in matches.chunks(LOOK.max(most)) {
             let documents: Vec<DocumentId> = look.iter().map(|found| found.document).collect();
-            let bytes: HashMap<DocumentId, f64> = self.passing_with_bytes(&documents, filters)?.collect();
+            let bytes: HashMap<DocumentId, f64> = self.0.passing_with_bytes(&documents, filters)?.collect();
             best.extend(look.iter().filter_map(|&Match { document, score }| {
                 Some(Match { document, score: score * weights.of_length(*bytes.get(&document)?) })
             }));
@@ -131,7 +132,7 @@ impl Store {
 
     /// The newest documents whose title or body matches a trigram expression.
     pub fn matching_trigrams(
-        &self,
+        self,
         expression: &str,
         filters: &Filters,
         most: usize,
@@ -145,13 +146,13 @@ impl Store {
         let mut values = vec![Value::from(expression.to_owned())];
         values.extend(conditions.values);
         values.push(limit(most));
-        Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
+        Ok(self.0.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
     }
 
     /// The newest documents that contain a string too short for trigrams. Only the newest `MAX_SCANNED` are
     /// searched.
     pub fn containing(
-        &self,
+        self,
         text: &str,
         filters: &Filters,
         most: usize,
@@ -164,13 +165,13 @@ impl Store {
         );
         let mut values = conditions.values;
         values.extend([Value::from(containing(text)), Value::from(containing(text)), limit(most)]);
-        Ok(self.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
+        Ok(self.0.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
     }
 
     /// The newest records that pass, each by its lead document.
-    pub fn newest(&self, filters: &Filters, most: usize) -> Result<Vec<DocumentId>, StoreError> {
-        if let Some(few) = self.few_passing(filters)? {
-            return self.newest_of(&few, most);
+    pub fn newest(self, filters: &Filters, most: usize) -> Result<Vec<DocumentId>, StoreError> {
+        if let Some(few) = self.0.index().few_passing(filters)? {
+            return self.0.newest_of(&few, most);
         }
         let conditions = Conditions::beside_scope(filters);
         // One project at a time: then the index has the order, and the query ends early.
@@ -180,8 +181,8 @@ impl Store {
             conditions.sql()
         );
         let mut all: Vec<(i64, i64)> = Vec::new();
-        let mut statement = self.db.prepare_cached(&sql)?;
-        for project in self.partitions(filters.scope)? {
+        let mut statement = self.0.db.prepare_cached(&sql)?;
+        for project in self.0.partitions(filters.scope)? {
             let mut values = vec![project.map_or(Value::Null, Value::from)];
             values.extend(conditions.values.iter().cloned());
             values.push(limit(most));
@@ -196,6 +197,40 @@ impl Store {
         Ok(all.into_iter().map(|(_, id)| DocumentId(id)).collect())
     }
 
+    /// The documents that pass.
+    pub fn passing(self, documents: &[DocumentId], filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
+        Ok(self.0.passing_with_bytes(documents, filters)?.map(|(document, _)| document).collect())
+    }
+
+    /// All documents that pass, if the filters name concepts or files that few records have. Listing those is then
+    /// cheaper than checking documents one by one.
+    pub fn few_passing(self, filters: &Filters) -> Result<Option<HashSet<DocumentId>>, StoreError> {
+        let Some(observations) = self.0.few_observations(filters)? else { return Ok(None) };
+        let conditions = Conditions::new(filters);
+        let sql = format!(
+            "SELECT d.id, 0.0 FROM json_each(?) AS wanted
+             CROSS JOIN documents AS d ON d.kind = 'observation' AND d.record_id = wanted.value WHERE true{}",
+            conditions.sql()
+        );
+        let mut values = vec![Value::from(serde_json::to_string(&observations)?)];
+        values.extend(conditions.values);
+        let mut passing: HashSet<DocumentId> =
+            self.0.found(&sql, &values)?.into_iter().map(|found| found.document).collect();
+        if filters.wants_files() {
+            passing.extend(self.0.of_same_records(&self.0.passing_summaries(filters)?)?);
+        }
+        Ok(Some(passing))
+    }
+
+    /// All documents that pass.
+    pub fn all_passing(self, filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
+        // Checks each record once, not each of its documents.
+        let leads = self.0.index().newest(filters, usize::MAX)?;
+        self.0.of_same_records(&leads)
+    }
+}
+
+impl Store {
     fn newest_of(&self, few: &HashSet<DocumentId>, most: usize) -> Result<Vec<DocumentId>, StoreError> {
         let few: Vec<DocumentId> = few.iter().copied().collect();
         let sql =
@@ -203,15 +238,6 @@ impl Store {
                    WHERE d.lead = 1 ORDER BY d.created_at DESC, d.id DESC LIMIT ?";
         let found = self.found(sql, &[Value::from(super::rows::ids(&few)), limit(most)])?;
         Ok(found.into_iter().map(|found| found.document).collect())
-    }
-
-    /// The documents that pass.
-    pub fn passing(
-        &self,
-        documents: &[DocumentId],
-        filters: &Filters,
-    ) -> Result<Vec<DocumentId>, StoreError> {
-        Ok(self.passing_with_bytes(documents, filters)?.map(|(document, _)| document).collect())
     }
 
     /// The documents that pass, with the length of their text.
@@ -225,26 +251,6 @@ impl Store {
         let mut values = vec![Value::from(super::rows::ids(documents))];
         values.extend(conditions.values);
         Ok(self.found(&sql, &values)?.into_iter().map(|found| (found.document, found.score)))
-    }
-
-    /// All documents that pass, if the filters name concepts or files that few records have. Listing those is then
-    /// cheaper than checking documents one by one.
-    pub fn few_passing(&self, filters: &Filters) -> Result<Option<HashSet<DocumentId>>, StoreError> {
-        let Some(observations) = self.few_observations(filters)? else { return Ok(None) };
-        let conditions = Conditions::new(filters);
-        let sql = format!(
-            "SELECT d.id, 0.0 FROM json_each(?) AS wanted
-             CROSS JOIN documents AS d ON d.kind = 'observation' AND d.record_id = wanted.value WHERE true{}",
-            conditions.sql()
-        );
-        let mut values = vec![Value::from(serde_json::to_string(&observations)?)];
-        values.extend(conditions.values);
-        let mut passing: HashSet<DocumentId> =
-            self.found(&sql, &values)?.into_iter().map(|found| found.document).collect();
-        if filters.wants_files() {
-            passing.extend(self.of_same_records(&self.passing_summaries(filters)?)?);
-        }
-        Ok(Some(passing))
     }
 
     /// The observations with one of the concepts, or one of the files, that the filters name. `None` if they name
@@ -287,13 +293,6 @@ impl Store {
             conditions.sql()
         );
         Ok(self.found(&sql, &conditions.values)?.into_iter().map(|found| found.document).collect())
-    }
-
-    /// All documents that pass.
-    pub fn all_passing(&self, filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
-        // Checks each record once, not each of its documents.
-        let leads = self.newest(filters, usize::MAX)?;
-        self.of_same_records(&leads)
     }
 
     /// All documents of the records that these belong to.

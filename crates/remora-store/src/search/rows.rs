@@ -10,6 +10,7 @@ use remora_core::time::Time;
 use rusqlite::Row;
 
 use crate::feedback::{self, COLUMNS};
+use crate::handles::Index;
 use crate::rows::concepts;
 use crate::{Store, StoreError};
 
@@ -102,10 +103,10 @@ pub(crate) fn outlines_sql() -> String {
     )
 }
 
-impl Store {
+impl Index<'_> {
     /// Outlines of these documents. Missing ones are left out.
-    pub fn outlines(&self, documents: &[DocumentId]) -> Result<Vec<Outline>, StoreError> {
-        let mut statement = self.db.prepare_cached(&outlines_sql())?;
+    pub fn outlines(self, documents: &[DocumentId]) -> Result<Vec<Outline>, StoreError> {
+        let mut statement = self.0.db.prepare_cached(&outlines_sql())?;
         let rows = statement.query_map([ids(documents)], |row| {
             let kind = RecordKind::from_name(&row.get::<_, String>(1)?).unwrap_or(RecordKind::Observation);
             Ok(Outline {
@@ -124,7 +125,7 @@ impl Store {
     }
 
     /// The complete texts of the records that these documents belong to.
-    pub fn record_texts(&self, documents: &[DocumentId]) -> Result<Vec<RecordText>, StoreError> {
+    pub fn record_texts(self, documents: &[DocumentId]) -> Result<Vec<RecordText>, StoreError> {
         let sql = concat!(
             "SELECT d.kind, d.record_id, d.id, d.part, d.title, d.body, d.prompt, d.before, d.after, ",
             "ifnull(o.subtitle || char(10) || o.narrative, ''), ",
@@ -135,7 +136,7 @@ impl Store {
              LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id"
         );
         let mut records: HashMap<(String, i64), RecordText> = HashMap::new();
-        let mut statement = self.db.prepare_cached(sql)?;
+        let mut statement = self.0.db.prepare_cached(sql)?;
         let mut rows = statement.query([ids(documents)])?;
         while let Some(row) = rows.next()? {
             let record = records.entry((row.get(0)?, row.get(1)?)).or_default();
@@ -150,8 +151,8 @@ impl Store {
     }
 
     /// The concepts of these observations, each with its observation.
-    pub fn concepts_of(&self, observations: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        self.names(
+    pub fn concepts_of(self, observations: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        self.0.names(
             "SELECT c.observation_id, c.concept FROM json_each(?1) AS wanted
              CROSS JOIN observation_concepts AS c ON c.observation_id = wanted.value",
             observations,
@@ -159,8 +160,8 @@ impl Store {
     }
 
     /// The files that these observations read or changed, each with its observation.
-    pub fn files_of(&self, observations: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        self.names(
+    pub fn files_of(self, observations: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        self.0.names(
             "SELECT f.observation_id, f.path FROM json_each(?1) AS wanted
              CROSS JOIN observation_files AS f ON f.observation_id = wanted.value",
             observations,
@@ -168,8 +169,8 @@ impl Store {
     }
 
     /// The files that the sessions of these summaries read or changed, each with its summary.
-    pub fn files_of_summaries(&self, summaries: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        self.names(
+    pub fn files_of_summaries(self, summaries: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        self.0.names(
             "SELECT s.id, files.value FROM json_each(?1) AS wanted
              CROSS JOIN session_summaries AS s ON s.id = wanted.value, json_each(s.files_read) AS files
              UNION ALL
@@ -180,29 +181,19 @@ impl Store {
     }
 
     /// The names of these projects.
-    pub fn project_names(&self, projects: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+    pub fn project_names(self, projects: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
         let sql = "SELECT p.id, p.name FROM json_each(?1) AS wanted CROSS JOIN projects AS p ON p.id = wanted.value";
-        self.names(sql, projects)
+        self.0.names(sql, projects)
     }
 
     /// The hosts of these sessions.
-    pub fn hosts_of(&self, sessions: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+    pub fn hosts_of(self, sessions: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
         let sql = "SELECT s.id, s.host FROM json_each(?1) AS wanted CROSS JOIN sessions AS s ON s.id = wanted.value";
-        self.names(sql, sessions)
-    }
-
-    /// Names that belong to these rows. Without rows, the statement is not even prepared.
-    fn names(&self, sql: &str, of: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        if of.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([ids(of)], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        self.0.names(sql, sessions)
     }
 
     /// These documents, in this order. Missing ones are left out.
-    pub fn documents(&self, documents: &[DocumentId]) -> Result<Vec<DocumentRow>, StoreError> {
+    pub fn documents(self, documents: &[DocumentId]) -> Result<Vec<DocumentRow>, StoreError> {
         let sql = format!(
             "SELECT d.id, d.kind, d.record_id, d.part, d.project_id, p.name, d.session_id, d.title, d.body, d.created_at,
                        o.type, o.superseded_by IS NOT NULL,
@@ -213,8 +204,20 @@ impl Store {
                    LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
                    ORDER BY wanted.key"
         );
-        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut statement = self.0.db.prepare_cached(&sql)?;
         let rows = statement.query_map([ids(documents)], read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+impl Store {
+    /// Names that belong to these rows. Without rows, the statement is not even prepared.
+    fn names(&self, sql: &str, of: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        if of.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([ids(of)], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }

@@ -1,9 +1,10 @@
 //! Reports how complete the index is, and drops parts of it to be rebuilt.
 
 use remora_core::document::ProjectScope;
-use rusqlite::{TransactionBehavior, params};
+use rusqlite::params;
 
-use crate::{Store, StoreError};
+use crate::StoreError;
+use crate::handles::Index;
 
 /// Number of records whose documents are dropped in one transaction. Small, so that hooks can write in between.
 const STEP: u32 = 500;
@@ -25,8 +26,8 @@ pub struct IndexState {
     pub filling: bool,
 }
 
-impl Store {
-    pub fn index_state(&self, scope: ProjectScope) -> Result<IndexState, StoreError> {
+impl Index<'_> {
+    pub fn state(self, scope: ProjectScope) -> Result<IndexState, StoreError> {
         let project = match scope {
             ProjectScope::One(project) => Some(project.0),
             ProjectScope::All => None,
@@ -46,25 +47,27 @@ impl Store {
                                 ifnull(sum(lead), 0) FROM documents
                          WHERE ?1 IS NULL OR project_id = ?1";
         let count = |number: i64| u64::try_from(number).unwrap_or_default();
-        let records = self.db.prepare_cached(records)?.query_row([project], |row| row.get(0).map(count))?;
+        let records = self.0.db.prepare_cached(records)?.query_row([project], |row| row.get(0).map(count))?;
         let [documents, with_vector, to_embed, indexed] =
-            self.db.prepare_cached(documents)?.query_row([project], |row| {
+            self.0.db.prepare_cached(documents)?.query_row([project], |row| {
                 Ok([count(row.get(0)?), count(row.get(1)?), count(row.get(2)?), count(row.get(3)?)])
             })?;
-        let model = self.embedding_model()?;
-        let filling = self.misses_documents()?;
+        let model = self.0.embedding_model()?;
+        let filling = self.0.index().misses_documents()?;
         Ok(IndexState { records, indexed, documents, with_vector, to_embed, model, filling })
     }
+}
 
+impl Index<'_> {
     /// Drops some documents of a scope, with their vectors and index entries. Returns their number. `fill_documents`
     /// makes them again, even after an interruption.
-    pub fn drop_documents(&mut self, scope: ProjectScope) -> Result<usize, StoreError> {
+    pub fn drop_documents(self, scope: ProjectScope) -> Result<usize, StoreError> {
         let ProjectScope::One(project) = scope else {
-            let dropped = self.about_documents()?;
-            self.clear_documents()?;
+            let dropped = self.0.index().size()?;
+            self.0.index().clear()?;
             return Ok(dropped);
         };
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.0.begin()?;
         transaction.execute_batch(
             "INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01');
              UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';",

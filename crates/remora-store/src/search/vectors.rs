@@ -3,8 +3,9 @@
 use remora_core::document::ProjectScope;
 use remora_core::ids::{DocumentId, ProjectId};
 use remora_core::time::Time;
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, params};
 
+use crate::handles::Index;
 use crate::{Store, StoreError};
 
 /// A document without a vector.
@@ -47,17 +48,108 @@ const LEFT_OUT: i64 = 2;
 /// Number of documents marked in one transaction when the model changes.
 const STEP: i64 = 5_000;
 
-impl Store {
+impl Index<'_> {
+    /// Some documents without a vector, newest first, because they are most likely to be searched next.
+    pub fn to_embed(self, most: usize) -> Result<Vec<ToEmbed>, StoreError> {
+        let sql =
+            "SELECT id, title, body, before FROM documents WHERE embedded = 0 ORDER BY id DESC LIMIT ?1";
+        let mut statement = self.0.db.prepare_cached(sql)?;
+        let rows = statement.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| {
+            Ok(ToEmbed {
+                document: DocumentId(row.get(0)?),
+                title: row.get(1)?,
+                body: row.get(2)?,
+                before: row.get(3)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    pub fn embedding_progress(self) -> Result<EmbeddingProgress, StoreError> {
+        let count = |sql: &str| -> Result<usize, StoreError> {
+            let count: i64 = self.0.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+            Ok(usize::try_from(count).unwrap_or_default())
+        };
+        Ok(EmbeddingProgress {
+            documents: count("SELECT count(*) FROM documents")?,
+            with_vector: count("SELECT count(*) FROM vectors")?,
+            model: self.0.embedding_model()?,
+            last_at: self.0.vectors_at()?,
+            waiting: count("SELECT count(*) FROM documents WHERE embedded = 0")?,
+            filling: self.0.index().misses_documents()?,
+        })
+    }
+
+    /// Changes when vectors that were read before are no longer valid. New vectors do not change it.
+    pub fn vectors_epoch(self) -> Result<[u8; 8], StoreError> {
+        let sql = "SELECT value FROM meta WHERE key = 'vectors_epoch'";
+        Ok(self.0.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    }
+
+    /// Calls `each` with the vectors that `model` made for a project, or for records of no project: those after
+    /// `last`, or all. Returns the value for `last` in the next call.
+    pub fn each_vector(
+        self,
+        project: Option<ProjectId>,
+        model: &str,
+        last: Option<i64>,
+        mut each: impl FnMut(DocumentId, f32, &[u8]),
+    ) -> Result<i64, StoreError> {
+        // Reads the newest id first, in the same snapshot: vectors stored meanwhile come with the next call.
+        let _snapshot = self.0.snapshot()?;
+        let newest: i64 = self
+            .0
+            .db
+            .prepare_cached("SELECT ifnull(max(id), 0) FROM vectors")?
+            .query_row([], |row| row.get(0))?;
+        if last == Some(newest) {
+            return Ok(newest);
+        }
+        let order = if last.is_some() {
+            "vectors AS v CROSS JOIN documents AS d"
+        } else {
+            "documents AS d CROSS JOIN vectors AS v"
+        };
+        let sql = format!(
+            "SELECT d.id, v.scale, v.value FROM {order} ON v.document_id = d.id
+             WHERE d.project_id IS ?1 AND v.model = ?2 AND v.id > ?3"
+        );
+        let mut statement = self.0.db.prepare_cached(&sql)?;
+        let mut rows =
+            statement.query(params![project.map(|project| project.0), model, last.unwrap_or(0)])?;
+        while let Some(row) = rows.next()? {
+            let value = row.get_ref(2)?.as_blob().unwrap_or_default();
+            #[expect(clippy::cast_possible_truncation, reason = "stored from an f32")]
+            each(DocumentId(row.get(0)?), row.get::<_, f64>(1)? as f32, value);
+        }
+        Ok(newest)
+    }
+
+    /// Upper bound for the number of vectors of a project, to reserve memory for them.
+    pub fn count_vectors(self, project: Option<ProjectId>) -> Result<usize, StoreError> {
+        let sql = "SELECT count(*) FROM documents WHERE project_id IS ?1";
+        let count: i64 =
+            self.0.db.prepare_cached(sql)?.query_row([project.map(|project| project.0)], |row| row.get(0))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    /// The partitions of the vectors in a scope: its projects, and `None` for records of no project.
+    pub fn vector_partitions(self, scope: ProjectScope) -> Result<Vec<Option<ProjectId>>, StoreError> {
+        Ok(self.0.partitions(scope)?.into_iter().map(|project| project.map(ProjectId)).collect())
+    }
+}
+
+impl Index<'_> {
     /// Sets the current model. Vectors of another model are deleted, to be made again.
-    pub fn use_embedding_model(&mut self, model: &str) -> Result<(), StoreError> {
-        if self.db.prepare_cached(IS_WANTED)?.exists([model.as_bytes()])? {
+    pub fn use_model(self, model: &str) -> Result<(), StoreError> {
+        if self.0.db.prepare_cached(IS_WANTED)?.exists([model.as_bytes()])? {
             return Ok(());
         }
-        let last = i64::try_from(self.about_documents()?).unwrap_or(i64::MAX);
-        let db = self.writable()?;
+        let last = i64::try_from(self.0.index().size()?).unwrap_or(i64::MAX);
+        let db = self.0.writable()?;
         // In small transactions, so that hooks can write in between. After an interruption it starts over.
         for first in (0..=last).step_by(usize::try_from(STEP).unwrap_or(usize::MAX)) {
-            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let transaction = self.0.begin()?;
             let range = params![first, first + STEP, model];
             transaction.execute(
                 "UPDATE documents SET embedded = 0 WHERE id >= ?1 AND id < ?2 AND embedded = 1
@@ -79,55 +171,33 @@ impl Store {
 
     /// Sets whether turns get vectors. Turns without one are removed from the work list or added to it; existing
     /// vectors stay.
-    pub fn embed_turns(&mut self, wanted: bool) -> Result<(), StoreError> {
+    pub fn embed_turns(self, wanted: bool) -> Result<(), StoreError> {
         if wanted {
             let sql = "SELECT 1 FROM meta WHERE key = 'turns_left_out'";
-            if !self.db.prepare_cached(sql)?.exists([])? {
+            if !self.0.db.prepare_cached(sql)?.exists([])? {
                 return Ok(());
             }
-            while self.mark_turns(LEFT_OUT, WAITING)? > 0 {}
-            self.writable()?.execute("DELETE FROM meta WHERE key = 'turns_left_out'", [])?;
+            while self.0.mark_turns(LEFT_OUT, WAITING)? > 0 {}
+            self.0.writable()?.execute("DELETE FROM meta WHERE key = 'turns_left_out'", [])?;
             return Ok(());
         }
         let waiting = "SELECT 1 FROM documents WHERE embedded = 0 AND kind = 'turn'";
-        if !self.db.prepare_cached(waiting)?.exists([])? {
+        if !self.0.db.prepare_cached(waiting)?.exists([])? {
             return Ok(());
         }
         // The mark is written first: after a crash, the next process checks again.
-        self.writable()?
+        self.0
+            .writable()?
             .execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('turns_left_out', x'01')", [])?;
-        while self.mark_turns(WAITING, LEFT_OUT)? > 0 {}
+        while self.0.mark_turns(WAITING, LEFT_OUT)? > 0 {}
         Ok(())
-    }
-
-    /// Marks some turns, in a small transaction, so that hooks can write in between. Returns their number.
-    fn mark_turns(&mut self, from: i64, to: i64) -> Result<usize, StoreError> {
-        let sql = "UPDATE documents SET embedded = ?2 WHERE id IN
-                       (SELECT id FROM documents WHERE embedded = ?1 AND kind = 'turn' LIMIT ?3)";
-        Ok(self.writable()?.prepare_cached(sql)?.execute(params![from, to, STEP])?)
-    }
-
-    /// Some documents without a vector, newest first, because they are most likely to be searched next.
-    pub fn to_embed(&self, most: usize) -> Result<Vec<ToEmbed>, StoreError> {
-        let sql =
-            "SELECT id, title, body, before FROM documents WHERE embedded = 0 ORDER BY id DESC LIMIT ?1";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| {
-            Ok(ToEmbed {
-                document: DocumentId(row.get(0)?),
-                title: row.get(1)?,
-                body: row.get(2)?,
-                before: row.get(3)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Stores vectors made by `model`, if it is still the current one. A document that was removed or changed since
     /// it was read gets none.
-    pub fn put_vectors(&mut self, model: &str, made: &[Embedded]) -> Result<(), StoreError> {
-        let now = self.dir().now();
-        let transaction = self.writable()?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn put_vectors(self, model: &str, made: &[Embedded]) -> Result<(), StoreError> {
+        let now = self.0.dir().now();
+        let transaction = self.0.begin()?;
         if !transaction.prepare_cached(IS_WANTED)?.exists([model.as_bytes()])? {
             return Ok(());
         }
@@ -153,20 +223,14 @@ impl Store {
         transaction.commit()?;
         Ok(())
     }
+}
 
-    pub fn embedding_progress(&self) -> Result<EmbeddingProgress, StoreError> {
-        let count = |sql: &str| -> Result<usize, StoreError> {
-            let count: i64 = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-            Ok(usize::try_from(count).unwrap_or_default())
-        };
-        Ok(EmbeddingProgress {
-            documents: count("SELECT count(*) FROM documents")?,
-            with_vector: count("SELECT count(*) FROM vectors")?,
-            model: self.embedding_model()?,
-            last_at: self.vectors_at()?,
-            waiting: count("SELECT count(*) FROM documents WHERE embedded = 0")?,
-            filling: self.misses_documents()?,
-        })
+impl Store {
+    /// Marks some turns, in a small transaction, so that hooks can write in between. Returns their number.
+    fn mark_turns(&self, from: i64, to: i64) -> Result<usize, StoreError> {
+        let sql = "UPDATE documents SET embedded = ?2 WHERE id IN
+                       (SELECT id FROM documents WHERE embedded = ?1 AND kind = 'turn' LIMIT ?3)";
+        Ok(self.writable()?.prepare_cached(sql)?.execute(params![from, to, STEP])?)
     }
 
     fn vectors_at(&self) -> Result<Option<Time>, StoreError> {
@@ -179,62 +243,5 @@ impl Store {
         let name: Option<Vec<u8>> =
             self.db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
         Ok(name.map(|name| String::from_utf8_lossy(&name).into_owned()))
-    }
-
-    /// Changes when vectors that were read before are no longer valid. New vectors do not change it.
-    pub fn vectors_epoch(&self) -> Result<[u8; 8], StoreError> {
-        let sql = "SELECT value FROM meta WHERE key = 'vectors_epoch'";
-        Ok(self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
-    }
-
-    /// Calls `each` with the vectors that `model` made for a project, or for records of no project: those after
-    /// `last`, or all. Returns the value for `last` in the next call.
-    pub fn each_vector(
-        &self,
-        project: Option<ProjectId>,
-        model: &str,
-        last: Option<i64>,
-        mut each: impl FnMut(DocumentId, f32, &[u8]),
-    ) -> Result<i64, StoreError> {
-        // Reads the newest id first, in the same snapshot: vectors stored meanwhile come with the next call.
-        let _snapshot = self.snapshot()?;
-        let newest: i64 = self
-            .db
-            .prepare_cached("SELECT ifnull(max(id), 0) FROM vectors")?
-            .query_row([], |row| row.get(0))?;
-        if last == Some(newest) {
-            return Ok(newest);
-        }
-        let order = if last.is_some() {
-            "vectors AS v CROSS JOIN documents AS d"
-        } else {
-            "documents AS d CROSS JOIN vectors AS v"
-        };
-        let sql = format!(
-            "SELECT d.id, v.scale, v.value FROM {order} ON v.document_id = d.id
-             WHERE d.project_id IS ?1 AND v.model = ?2 AND v.id > ?3"
-        );
-        let mut statement = self.db.prepare_cached(&sql)?;
-        let mut rows =
-            statement.query(params![project.map(|project| project.0), model, last.unwrap_or(0)])?;
-        while let Some(row) = rows.next()? {
-            let value = row.get_ref(2)?.as_blob().unwrap_or_default();
-            #[expect(clippy::cast_possible_truncation, reason = "stored from an f32")]
-            each(DocumentId(row.get(0)?), row.get::<_, f64>(1)? as f32, value);
-        }
-        Ok(newest)
-    }
-
-    /// Upper bound for the number of vectors of a project, to reserve memory for them.
-    pub fn count_vectors(&self, project: Option<ProjectId>) -> Result<usize, StoreError> {
-        let sql = "SELECT count(*) FROM documents WHERE project_id IS ?1";
-        let count: i64 =
-            self.db.prepare_cached(sql)?.query_row([project.map(|project| project.0)], |row| row.get(0))?;
-        Ok(usize::try_from(count).unwrap_or_default())
-    }
-
-    /// The partitions of the vectors in a scope: its projects, and `None` for records of no project.
-    pub fn vector_partitions(&self, scope: ProjectScope) -> Result<Vec<Option<ProjectId>>, StoreError> {
-        Ok(self.partitions(scope)?.into_iter().map(|project| project.map(ProjectId)).collect())
     }
 }

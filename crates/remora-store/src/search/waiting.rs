@@ -9,6 +9,7 @@ use rusqlite::{Row, params_from_iter};
 use serde_json::Value;
 
 use super::filters::{Conditions, Filters};
+use crate::handles::Index;
 use crate::{Store, StoreError};
 
 /// A prompt or event without documents.
@@ -27,9 +28,9 @@ pub struct Waiting {
 const MAX_WAITING: u32 = 300;
 const MAX_BYTES: usize = 1 << 20;
 
-impl Store {
+impl Index<'_> {
     /// Prompts and events without documents that pass the filters, newest first.
-    pub fn waiting(&self, filters: &Filters) -> Result<Vec<Waiting>, StoreError> {
+    pub fn waiting(self, filters: &Filters) -> Result<Vec<Waiting>, StoreError> {
         // Type, concepts and files are unknown before there is an observation.
         if filters.wants_observations_only() || filters.wants_files() {
             return Ok(Vec::new());
@@ -37,15 +38,17 @@ impl Store {
         let mut all = Vec::new();
         let wanted = |kind| filters.kinds.is_empty() || filters.kinds.contains(&kind);
         if wanted(RecordKind::Turn) {
-            self.read_waiting(&PROMPTS, filters, &mut all)?;
+            self.0.read_waiting(&PROMPTS, filters, &mut all)?;
         }
         if wanted(RecordKind::Event) {
-            self.read_waiting(&EVENTS, filters, &mut all)?;
+            self.0.read_waiting(&EVENTS, filters, &mut all)?;
         }
         all.sort_by_key(|waiting| std::cmp::Reverse(waiting.created_at));
         Ok(all)
     }
+}
 
+impl Store {
     fn read_waiting(
         &self,
         source: &WaitingSource,

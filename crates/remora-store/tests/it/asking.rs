@@ -53,7 +53,7 @@ fn end(world: &World, session: &str, number: usize) {
 }
 
 fn claim(store: &mut Store, now: Time) -> Option<Batch> {
-    store.claim("me", 100, SILENCE, now).unwrap()
+    store.queue().claim_next("me", 100, SILENCE, now).unwrap()
 }
 
 /// A turn whose built-in memory is stored, claimed for a model.
@@ -61,7 +61,7 @@ fn remembered(world: &World, store: &mut Store, titles: &[&str]) -> Batch {
     begin(world, "a", 1);
     end(world, "a", 1);
     let batch = claim(store, Time::now()).unwrap();
-    store.remember(&batch, &memory("builtin", titles), Time::now()).unwrap();
+    store.queue().remember(&batch, &memory("builtin", titles), Time::now()).unwrap();
     batch
 }
 
@@ -77,7 +77,7 @@ fn rows(world: &World) -> String {
 fn matching(store: &Store, word: &str) -> usize {
     let weights = Weights { title: 1.0, body: 1.0, prompt: 1.0, before: 1.0, after: 1.0, short: 400.0 };
     let filters = Filters::new(ProjectScope::All);
-    store.matching(word, weights, &filters, None, DocumentId(0), 100).unwrap().len()
+    store.index().matching(word, weights, &filters, None, DocumentId(0), 100).unwrap().len()
 }
 
 fn queue(store: &Store) -> (i64, i64, i64, i64) {
@@ -96,30 +96,31 @@ fn an_answer_revises_the_first_record_in_place_and_search_follows() {
     let batch = remembered(&world, &mut store, &["Zebra", "Lion"]);
     assert_eq!((rows(&world), queue(&store)), ("1 Zebra; 2 Lion".into(), (0, 3, 0, 0)));
     assert!(matching(&store, "zebra") > 0);
-    store.judge(ObservationId(1), Verdict::Useful, false, SavedBy::Person, Time::now()).unwrap();
-    store.judge(ObservationId(1), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
-    store.use_embedding_model("test").unwrap();
+    store.records().judge(ObservationId(1), Verdict::Useful, false, SavedBy::Person, Time::now()).unwrap();
+    store.records().judge(ObservationId(1), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
+    store.index().use_model("test").unwrap();
     let vectors = |store: &mut Store| {
         let made: Vec<Embedded> = store
+            .index()
             .to_embed(100)
             .unwrap()
             .into_iter()
             .map(|of| Embedded { of, scale: 1.0, values: vec![1; 4] })
             .collect();
-        store.put_vectors("test", &made).unwrap();
+        store.index().put_vectors("test", &made).unwrap();
         made.len()
     };
     let before = vectors(&mut store);
 
-    store.confirm(&batch, &memory("model", &["Giraffe", "Okapi"]), None, Time::now()).unwrap();
+    store.queue().confirm(&batch, &memory("model", &["Giraffe", "Okapi"]), None, Time::now()).unwrap();
     assert_eq!(rows(&world), "1 Giraffe; 2 Lion < 1; 3 Okapi");
     assert_eq!(queue(&store), (0, 0, 0, 0));
-    let row = store.observation(ObservationId(1)).unwrap().unwrap();
+    let row = store.records().observation(ObservationId(1)).unwrap().unwrap();
     assert_eq!((row.provider.as_str(), row.feedback.useful, row.pinned_at.is_some()), ("model", 1, true));
     assert_eq!(row.observation.files_modified, ["src/Giraffe.rs"]);
     assert_eq!(row.observation.concepts, ["giraffe"]);
     assert_eq!(row.source_event_ids.len(), 3);
-    let summaries = store.session_summaries(batch.session).unwrap();
+    let summaries = store.records().summaries_of(batch.session).unwrap();
     assert_eq!(
         (summaries.len(), summaries[0].id, &*summaries[0].summary.request),
         (1, SummaryId(1), "asked by model")
@@ -130,7 +131,7 @@ fn an_answer_revises_the_first_record_in_place_and_search_follows() {
     assert!((1..=before).contains(&after), "only new documents are embedded: {before} {after}");
     assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
     assert!(matches!(
-        store.confirm(&batch, &memory("model", &["Again"]), None, Time::now()),
+        store.queue().confirm(&batch, &memory("model", &["Again"]), None, Time::now()),
         Err(StoreError::ClaimLost)
     ));
 }
@@ -140,11 +141,11 @@ fn an_answer_that_adds_no_record_changes_the_mark_of_its_memory() {
     let world = World::new();
     let mut store = world.open();
     let batch = remembered(&world, &mut store, &["Zebra"]);
-    let project = store.observation(ObservationId(1)).unwrap().unwrap().project_id;
-    let mark = store.memory_mark(project).unwrap();
-    store.confirm(&batch, &memory("model", &["Giraffe"]), None, Time::now()).unwrap();
+    let project = store.records().observation(ObservationId(1)).unwrap().unwrap().project_id;
+    let mark = store.projects().memory_mark(project).unwrap();
+    store.queue().confirm(&batch, &memory("model", &["Giraffe"]), None, Time::now()).unwrap();
     assert_eq!(rows(&world), "1 Giraffe");
-    assert_ne!(store.memory_mark(project).unwrap(), mark);
+    assert_ne!(store.projects().memory_mark(project).unwrap(), mark);
 }
 
 #[test]
@@ -152,9 +153,9 @@ fn an_answer_without_observations_changes_nothing() {
     let world = World::new();
     let mut store = world.open();
     let batch = remembered(&world, &mut store, &["Zebra"]);
-    store.confirm(&batch, &Memory::default(), None, Time::now()).unwrap();
+    store.queue().confirm(&batch, &Memory::default(), None, Time::now()).unwrap();
     assert_eq!((rows(&world), queue(&store)), ("1 Zebra".into(), (0, 0, 0, 0)));
-    assert_eq!(store.session_summaries(batch.session).unwrap()[0].summary.request, "asked by builtin");
+    assert_eq!(store.records().summaries_of(batch.session).unwrap()[0].summary.request, "asked by builtin");
 }
 
 #[test]
@@ -166,9 +167,15 @@ fn memory_rejected_by_the_user_meanwhile_does_not_come_back() {
         if deleted {
             world.sql("UPDATE observations SET deleted_at = 1 WHERE id = 1");
         } else {
-            store.judge(ObservationId(1), Verdict::Wrong, false, SavedBy::Person, Time::now()).unwrap();
+            store
+                .records()
+                .judge(ObservationId(1), Verdict::Wrong, false, SavedBy::Person, Time::now())
+                .unwrap();
         }
-        store.confirm(&batch, &memory("model", &["Zebra again", "Okapi"]), None, Time::now()).unwrap();
+        store
+            .queue()
+            .confirm(&batch, &memory("model", &["Zebra again", "Okapi"]), None, Time::now())
+            .unwrap();
         assert_eq!(rows(&world), if deleted { "" } else { "1 Zebra" });
         assert_eq!(queue(&store), (0, 0, 0, 0));
     }
@@ -179,11 +186,11 @@ fn valued_memory_is_never_superseded_and_unchanged_memory_keeps_its_id() {
     let world = World::new();
     let mut store = world.open();
     let batch = remembered(&world, &mut store, &["Zebra", "Lion", "Tiger", "Bear"]);
-    store.judge(ObservationId(2), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
-    store.judge(ObservationId(4), Verdict::Wrong, false, SavedBy::Person, Time::now()).unwrap();
-    store.confirm(&batch, &memory("model", &["Giraffe", "Tiger"]), None, Time::now()).unwrap();
+    store.records().judge(ObservationId(2), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
+    store.records().judge(ObservationId(4), Verdict::Wrong, false, SavedBy::Person, Time::now()).unwrap();
+    store.queue().confirm(&batch, &memory("model", &["Giraffe", "Tiger"]), None, Time::now()).unwrap();
     assert_eq!(rows(&world), "1 Giraffe; 2 Lion; 3 Tiger; 4 Bear");
-    assert_eq!(store.observation(ObservationId(3)).unwrap().unwrap().provider, "model");
+    assert_eq!(store.records().observation(ObservationId(3)).unwrap().unwrap().provider, "model");
 }
 
 #[test]
@@ -191,12 +198,12 @@ fn an_answer_equal_to_another_record_points_to_it() {
     let world = World::new();
     let mut store = world.open();
     let first = remembered(&world, &mut store, &["Zebra"]);
-    store.confirm(&first, &memory("model", &["Giraffe"]), None, Time::now()).unwrap();
+    store.queue().confirm(&first, &memory("model", &["Giraffe"]), None, Time::now()).unwrap();
     begin(&world, "a", 2);
     end(&world, "a", 2);
     let second = claim(&mut store, Time::now()).unwrap();
-    store.remember(&second, &memory("builtin", &["Lion"]), Time::now()).unwrap();
-    store.confirm(&second, &memory("model", &["Giraffe"]), None, Time::now()).unwrap();
+    store.queue().remember(&second, &memory("builtin", &["Lion"]), Time::now()).unwrap();
+    store.queue().confirm(&second, &memory("model", &["Giraffe"]), None, Time::now()).unwrap();
     assert_eq!(rows(&world), "1 Giraffe; 2 Lion < 1");
 }
 
@@ -210,9 +217,9 @@ fn an_answer_equal_to_a_record_of_another_session_is_an_echo_for_half_a_minute()
             begin(&world, session, 1);
             end(&world, session, 1);
             let batch = claim(&mut store, began.after(Duration::from_mins(1))).unwrap();
-            store.remember(&batch, &memory("builtin", &[builtin]), began).unwrap();
+            store.queue().remember(&batch, &memory("builtin", &[builtin]), began).unwrap();
             let at = began.after(Duration::from_secs(answered));
-            store.confirm(&batch, &memory("model", &["Giraffe"]), None, at).unwrap();
+            store.queue().confirm(&batch, &memory("model", &["Giraffe"]), None, at).unwrap();
         }
         assert_eq!(rows(&world), expected, "after {seconds} s");
     }
@@ -231,10 +238,10 @@ fn an_answer_is_no_echo_of_another_project_or_of_another_text_under_the_same_tit
             world.hook(&EventRecord::new(clean(event), now));
         }
         let batch = claim(&mut store, now).unwrap();
-        store.remember(&batch, &memory("builtin", &[builtin]), now).unwrap();
+        store.queue().remember(&batch, &memory("builtin", &[builtin]), now).unwrap();
         let mut answer = memory("model", &["Giraffe"]);
         answer.observations[0].narrative = narrative.into();
-        store.confirm(&batch, &answer, None, now).unwrap();
+        store.queue().confirm(&batch, &answer, None, now).unwrap();
     }
     assert_eq!(rows(&world), "1 Giraffe; 2 Giraffe; 3 Giraffe");
 }
@@ -245,42 +252,46 @@ fn a_later_turn_is_observed_during_a_model_call_and_sent_to_the_model_after_it()
     let mut store = world.open();
     let now = Time::now();
     let first = remembered(&world, &mut store, &["Zebra"]);
-    assert!(store.is_next_for_model(&first).unwrap());
+    assert!(store.queue().is_next_for_model(&first).unwrap());
     begin(&world, "a", 2);
     end(&world, "a", 2);
     let second = claim(&mut store, now).unwrap();
     assert_eq!(second.prompt_number, 2);
-    store.remember(&second, &memory("builtin", &["Lion"]), now).unwrap();
-    assert!(!store.is_next_for_model(&second).unwrap());
-    store.give_back(&second).unwrap();
-    assert_eq!(store.claim_for_model("me", 100, now).unwrap(), None, "one call for each session at a time");
+    store.queue().remember(&second, &memory("builtin", &["Lion"]), now).unwrap();
+    assert!(!store.queue().is_next_for_model(&second).unwrap());
+    store.queue().give_back(&second).unwrap();
+    assert_eq!(
+        store.queue().claim_for_model("me", 100, now).unwrap(),
+        None,
+        "one call for each session at a time"
+    );
     assert_eq!(queue(&store), (0, 6, 0, 0), "it is next in line");
-    store.heartbeat(&first, now.after(Duration::from_secs(50))).unwrap();
+    store.queue().heartbeat(&first, now.after(Duration::from_secs(50))).unwrap();
 
-    store.release(&first, &outage(), None, now).unwrap();
-    assert_eq!((queue(&store), store.claim_for_model("me", 100, now).unwrap()), ((0, 0, 6, 0), None));
+    store.queue().release(&first, &outage(), None, now).unwrap();
+    assert_eq!((queue(&store), store.queue().claim_for_model("me", 100, now).unwrap()), ((0, 0, 6, 0), None));
     begin(&world, "a", 3);
     end(&world, "a", 3);
     let third = claim(&mut store, now).unwrap();
-    store.remember(&third, &memory("builtin", &["Tiger"]), now).unwrap();
-    store.give_back(&third).unwrap();
+    store.queue().remember(&third, &memory("builtin", &["Tiger"]), now).unwrap();
+    store.queue().give_back(&third).unwrap();
     assert_eq!(queue(&store), (0, 0, 9, 0), "it waits behind the others");
-    assert_eq!(store.next_due(SILENCE).unwrap(), Some(now.after(Duration::from_mins(1))));
-    let waiting = store.awaiting_model().unwrap().unwrap();
+    assert_eq!(store.queue().next_due(SILENCE).unwrap(), Some(now.after(Duration::from_mins(1))));
+    let waiting = store.queue().awaiting_model().unwrap().unwrap();
     assert_eq!((waiting.events, &*waiting.reason), (9, "offline"));
     let later = now.after(Duration::from_mins(2));
-    let again = store.claim_for_model("me", 100, later).unwrap().unwrap();
+    let again = store.queue().claim_for_model("me", 100, later).unwrap().unwrap();
     assert_eq!((again.prompt_number, again.events.len()), (1, 3));
     let history = |store: &Store, number| -> Vec<String> {
-        let rows = store.session_history(first.session, number).unwrap().into_iter();
+        let rows = store.records().history(first.session, number).unwrap().into_iter();
         rows.map(|row| row.observation.title).collect()
     };
     assert_eq!(history(&store, 1), [""; 0], "its own memory is not history");
-    store.confirm(&again, &memory("model", &["Giraffe"]), None, later).unwrap();
+    store.queue().confirm(&again, &memory("model", &["Giraffe"]), None, later).unwrap();
     assert_eq!(queue(&store), (0, 6, 0, 0), "all of them are next in line");
-    let next = store.claim_for_model("me", 100, later).unwrap().unwrap();
+    let next = store.queue().claim_for_model("me", 100, later).unwrap().unwrap();
     assert_eq!((next.prompt_number, history(&store, 2)), (2, vec!["Giraffe".to_owned()]));
-    store.confirm(&next, &memory("model", &["Okapi"]), None, later).unwrap();
+    store.queue().confirm(&next, &memory("model", &["Okapi"]), None, later).unwrap();
     assert_eq!((rows(&world), queue(&store)), ("1 Giraffe; 2 Okapi; 3 Tiger".into(), (0, 3, 0, 0)));
 }
 
@@ -293,22 +304,22 @@ fn late_events_share_one_memory_with_their_turn() {
     world.hook(&record_with("a", call("late"), bash("make again")));
     world.hook(&record_with("a", turn("a-1"), stop("done again")));
     assert_eq!(claim(&mut store, now), None, "a model call for this turn is in flight");
-    store.release(&batch, &outage(), None, now).unwrap();
+    store.queue().release(&batch, &outage(), None, now).unwrap();
     let late = claim(&mut store, now).unwrap();
     assert_eq!((late.earlier.len(), late.events.len(), late.bodies().count()), (3, 2, 5));
     assert_eq!(
-        store.claim_for_model("me", 100, now.after(SILENCE)).unwrap(),
+        store.queue().claim_for_model("me", 100, now.after(SILENCE)).unwrap(),
         None,
         "a model is not called for half a turn"
     );
-    store.remember(&late, &memory("builtin", &["Zebra and more"]), now).unwrap();
+    store.queue().remember(&late, &memory("builtin", &["Zebra and more"]), now).unwrap();
     assert_eq!(rows(&world), "1 Zebra and more");
-    assert_eq!(store.observation(ObservationId(1)).unwrap().unwrap().source_event_ids.len(), 5);
-    store.release(&late, &outage(), None, now).unwrap();
+    assert_eq!(store.records().observation(ObservationId(1)).unwrap().unwrap().source_event_ids.len(), 5);
+    store.queue().release(&late, &outage(), None, now).unwrap();
     assert_eq!(queue(&store), (0, 0, 5, 0), "the whole turn is one call");
-    let whole = store.claim_for_model("me", 100, now.after(SILENCE)).unwrap().unwrap();
+    let whole = store.queue().claim_for_model("me", 100, now.after(SILENCE)).unwrap().unwrap();
     assert_eq!(whole.events.len(), 5);
-    store.confirm(&whole, &memory("model", &["Giraffe"]), None, now).unwrap();
+    store.queue().confirm(&whole, &memory("model", &["Giraffe"]), None, now).unwrap();
     assert_eq!((rows(&world), queue(&store)), ("1 Giraffe".into(), (0, 0, 0, 0)));
 }
 
@@ -318,20 +329,20 @@ fn a_turn_that_crashes_the_model_caller_fails_as_a_whole_and_keeps_its_memory() 
     let mut store = world.open();
     let now = Time::now();
     remembered(&world, &mut store, &["Zebra"]);
-    store.reclaim("the next process", now).unwrap();
+    store.queue().reclaim("the next process", now).unwrap();
     for _ in 1..10 {
-        let batch = store.claim_for_model("me", 100, now).unwrap().unwrap();
+        let batch = store.queue().claim_for_model("me", 100, now).unwrap().unwrap();
         assert_eq!(batch.events.len(), 3, "a turn for a model is never halved");
         assert_eq!(claim(&mut store, now), None);
-        store.reclaim("the next process", now).unwrap();
+        store.queue().reclaim("the next process", now).unwrap();
     }
     assert_eq!((rows(&world), queue(&store)), ("1 Zebra".into(), (0, 0, 0, 3)));
-    let failed = store.failed().unwrap().unwrap();
+    let failed = store.queue().failed().unwrap().unwrap();
     assert_eq!((failed.events, &*failed.reason), (3, "the process working on it ended"));
-    let one = store.queue(10).unwrap()[1].id;
-    assert_eq!(store.retry(Which::Events(&[one])).unwrap(), 3, "a model is called for whole turns");
-    let batch = store.claim_for_model("me", 100, now).unwrap().unwrap();
-    store.confirm(&batch, &memory("model", &["Giraffe"]), None, now).unwrap();
+    let one = store.queue().events(10).unwrap()[1].id;
+    assert_eq!(store.queue().retry(Which::Events(&[one])).unwrap(), 3, "a model is called for whole turns");
+    let batch = store.queue().claim_for_model("me", 100, now).unwrap().unwrap();
+    store.queue().confirm(&batch, &memory("model", &["Giraffe"]), None, now).unwrap();
     assert_eq!((rows(&world), queue(&store)), ("1 Giraffe".into(), (0, 0, 0, 0)));
 }
 
@@ -341,11 +352,11 @@ fn a_model_gets_the_end_of_a_very_long_turn_and_all_events_are_removed() {
     let mut store = world.open();
     let now = Time::now();
     remembered(&world, &mut store, &["Zebra"]);
-    store.reclaim("the next process", now).unwrap();
-    let batch = store.claim_for_model("me", 2, now).unwrap().unwrap();
+    store.queue().reclaim("the next process", now).unwrap();
+    let batch = store.queue().claim_for_model("me", 2, now).unwrap().unwrap();
     let kinds: Vec<&str> = batch.events.iter().map(|event| event.body.kind()).collect();
     assert_eq!(kinds, ["tool_used", "turn_ended"]);
-    store.confirm(&batch, &memory("model", &["Giraffe"]), None, now).unwrap();
+    store.queue().confirm(&batch, &memory("model", &["Giraffe"]), None, now).unwrap();
     assert_eq!(queue(&store), (0, 0, 0, 0));
 }
 
@@ -355,18 +366,18 @@ fn a_turn_that_waits_for_a_model_is_found_exactly_once() {
     let mut store = world.open();
     let now = Time::now();
     let batch = remembered(&world, &mut store, &["Zebra"]);
-    store.release(&batch, &outage(), None, now).unwrap();
+    store.queue().release(&batch, &outage(), None, now).unwrap();
     let filters = Filters::new(ProjectScope::All);
-    assert_eq!(store.waiting(&filters).unwrap(), [], "search finds its memory");
-    assert_eq!(store.sessions(None, 1).unwrap()[0].pending, 0);
-    store.clear_documents().unwrap();
-    while store.fill_documents().unwrap() {}
+    assert_eq!(store.index().waiting(&filters).unwrap(), [], "search finds its memory");
+    assert_eq!(store.sessions().list(None, 1).unwrap()[0].pending, 0);
+    store.index().clear().unwrap();
+    while store.index().fill().unwrap() {}
     assert!(matching(&store, "task") > 0, "the turn is indexed again although its events are still there");
     // An open turn is ended by silence, even while its session waits for a model.
     begin(&world, "a", 2);
-    let ends = store.sessions(None, 1).unwrap()[0].last_activity_at.after(SILENCE);
-    store.retry_now().unwrap();
-    assert_eq!(store.next_due(SILENCE).unwrap(), Some(ends));
+    let ends = store.sessions().list(None, 1).unwrap()[0].last_activity_at.after(SILENCE);
+    store.queue().retry_now().unwrap();
+    assert_eq!(store.queue().next_due(SILENCE).unwrap(), Some(ends));
     assert_eq!(claim(&mut store, ends).unwrap().prompt_number, 2);
 }
 
@@ -376,7 +387,7 @@ fn payloads_that_a_model_never_answers_expire_and_their_memory_stays() {
     let mut store = world.open();
     let now = Time::now();
     let batch = remembered(&world, &mut store, &["Zebra"]);
-    store.release(&batch, &outage(), None, now).unwrap();
+    store.queue().release(&batch, &outage(), None, now).unwrap();
     let retention = Retention { failed_days: 90, ..Retention::default() };
     let days = |days: u32| now.after(Duration::from_hours(24) * days);
     assert_eq!(store.prune(&retention, days(89)).unwrap().failed, 0);

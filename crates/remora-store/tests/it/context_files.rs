@@ -10,10 +10,10 @@ use crate::support::World;
 fn the_list_of_context_files_is_stored_until_it_is_cleared() {
     let world = World::new();
     let root = world.make_repository("app", None);
-    let mut store = world.open();
-    let project = store.adopt_project(&locate(&root), Time(1)).unwrap();
-    assert_eq!(store.adopt_project(&locate(&root), Time(2)).unwrap(), project);
-    assert_eq!(store.context_files(project).unwrap(), []);
+    let store = world.open();
+    let project = store.projects().adopt(&locate(&root), Time(1)).unwrap();
+    assert_eq!(store.projects().adopt(&locate(&root), Time(2)).unwrap(), project);
+    assert_eq!(store.files().context_files(project).unwrap(), []);
     let files = [FilesAt {
         root: root.display().to_string(),
         forms: Forms { claude_md: true, ..Forms::default() },
@@ -21,20 +21,20 @@ fn the_list_of_context_files_is_stored_until_it_is_cleared() {
         made_folders: Vec::new(),
         problems: vec![FileProblem { path: "CLAUDE.md".to_owned(), reason: "no".to_owned() }],
     }];
-    store.set_context_files(project, &files).unwrap();
-    assert_eq!(world.open().all_context_files().unwrap(), [(project, files.to_vec())]);
-    store.set_context_files(project, &[]).unwrap();
-    assert_eq!(world.open().all_context_files().unwrap(), []);
+    store.files().set_context_files(project, &files).unwrap();
+    assert_eq!(world.open().files().all_context_files().unwrap(), [(project, files.to_vec())]);
+    store.files().set_context_files(project, &[]).unwrap();
+    assert_eq!(world.open().files().all_context_files().unwrap(), []);
 }
 
 #[test]
 fn a_new_observation_changes_the_mark_and_lists_its_files() {
     let world = World::new();
     let root = world.make_repository("app", None);
-    let mut store = world.open();
-    let project = store.adopt_project(&locate(&root), Time(1)).unwrap();
-    let before = store.memory_mark(project).unwrap();
-    assert_eq!(store.memory_mark(project).unwrap(), before);
+    let store = world.open();
+    let project = store.projects().adopt(&locate(&root), Time(1)).unwrap();
+    let before = store.projects().memory_mark(project).unwrap();
+    assert_eq!(store.projects().memory_mark(project).unwrap(), before);
     let note = SavedText::new(&Draft {
         text: "Totals are cents.".to_owned(),
         title: None,
@@ -42,9 +42,9 @@ fn a_new_observation_changes_the_mark_and_lists_its_files() {
         facts: Vec::new(),
         files: vec!["src/total.rs".to_owned(), "src/tax.rs".to_owned()],
     });
-    store.save(&SaveFor::Project(project), &note.unwrap(), SavedBy::Program, Time(3)).unwrap();
-    assert_ne!(store.memory_mark(project).unwrap(), before);
-    assert_eq!(store.touched_files(project).unwrap()[0].files, ["src/total.rs", "src/tax.rs"]);
+    store.records().save(&SaveFor::Project(project), &note.unwrap(), SavedBy::Program, Time(3)).unwrap();
+    assert_ne!(store.projects().memory_mark(project).unwrap(), before);
+    assert_eq!(store.files().touched(project).unwrap()[0].files, ["src/total.rs", "src/tax.rs"]);
 }
 
 #[test]

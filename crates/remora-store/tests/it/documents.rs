@@ -35,7 +35,7 @@ fn remember_all(world: &World, store: &mut Store, observations: impl Iterator<It
         let id = format!("p{number}-{title}");
         world.hook(&record_with("a", turn(&id), prompt(&format!("please look at {title}"))));
         world.hook(&record_with("a", turn(&id), stop(&format!("{title} is done"))));
-        let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+        let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
         let summary = Summary {
             request: "look".into(),
             learned: "a lot".into(),
@@ -47,18 +47,18 @@ fn remember_all(world: &World, store: &mut Store, observations: impl Iterator<It
             summary: (number == 0).then_some(summary),
             ..Memory::default()
         };
-        store.confirm(&batch, &memory, None, Time::now()).unwrap();
+        store.queue().confirm(&batch, &memory, None, Time::now()).unwrap();
     }
 }
 
 fn all(store: &Store) -> Vec<DocumentRow> {
-    let count = i64::try_from(store.about_documents().unwrap()).unwrap();
-    store.documents(&(1..=count).map(DocumentId).collect::<Vec<_>>()).unwrap()
+    let count = i64::try_from(store.index().size().unwrap()).unwrap();
+    store.index().documents(&(1..=count).map(DocumentId).collect::<Vec<_>>()).unwrap()
 }
 
 /// Title, body, prompt, before and after of a document.
 fn columns(store: &Store, document: DocumentId) -> [String; 5] {
-    let texts = store.record_texts(&[document]).unwrap();
+    let texts = store.index().record_texts(&[document]).unwrap();
     let documents = texts.into_iter().flat_map(|text| text.documents);
     documents.into_iter().find(|text| text.id == document).unwrap().columns
 }
@@ -72,7 +72,7 @@ fn names(store: &Store) -> Vec<String> {
 fn matching(store: &Store, expression: &str) -> usize {
     let weights = Weights { title: 1.0, body: 1.0, prompt: 1.0, before: 1.0, after: 1.0, short: 400.0 };
     let filters = Filters::new(ProjectScope::All);
-    store.matching(expression, weights, &filters, None, DocumentId(0), 100).unwrap().len()
+    store.index().matching(expression, weights, &filters, None, DocumentId(0), 100).unwrap().len()
 }
 
 const EXPECTED: [&str; 10] = [
@@ -125,11 +125,11 @@ fn records_without_documents_get_them_when_the_store_is_opened() {
     remember(&world, &mut store, &["Zebra", "Lion"]);
     // The prompt of an open turn has no document.
     world.hook(&record_with("a", turn("open"), prompt("still going")));
-    store.clear_documents().unwrap();
+    store.index().clear().unwrap();
     assert_eq!((names(&store).len(), matching(&store, "\"zebra\"")), (0, 0));
     drop(store);
     let store = world.open();
-    assert!(!store.misses_documents().unwrap());
+    assert!(!store.index().misses_documents().unwrap());
     assert_eq!(names(&store), EXPECTED);
     assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
 }
@@ -140,9 +140,9 @@ fn prompts_and_events_of_an_open_turn_are_read_from_the_queue() {
     world.hook(&record_with("a", turn("p"), prompt("why is the zebra striped")));
     world.hook(&record_with("a", turn("p"), stop("camouflage")));
     let store = world.open();
-    let project = store.projects().unwrap()[0].id;
+    let project = store.projects().list().unwrap()[0].id;
     let texts = |scope| -> Vec<String> {
-        store.waiting(&Filters::new(scope)).unwrap().into_iter().map(|waiting| waiting.text).collect()
+        store.index().waiting(&Filters::new(scope)).unwrap().into_iter().map(|waiting| waiting.text).collect()
     };
     let mut found = texts(ProjectScope::One(project));
     found.sort();
@@ -157,16 +157,16 @@ fn a_failed_turn_is_still_found() {
     let world = World::new();
     world.hook(&record_with("a", turn("p"), prompt("why is the zebra striped")));
     world.hook(&record_with("a", turn("p"), stop("camouflage")));
-    let mut store = world.open();
+    let store = world.open();
     let mut now = Time::now();
     while store.counts().unwrap().failed == 0 {
-        let batch = store.claim("me", 100, Duration::ZERO, now).unwrap().unwrap();
-        store.release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
+        let batch = store.queue().claim_next("me", 100, Duration::ZERO, now).unwrap().unwrap();
+        store.queue().release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
         now = now.after(Duration::from_mins(1));
     }
-    let waiting = |store: &Store| store.waiting(&Filters::new(ProjectScope::All)).unwrap().len();
+    let waiting = |store: &Store| store.index().waiting(&Filters::new(ProjectScope::All)).unwrap().len();
     assert_eq!((waiting(&store), matching(&store, "\"zebra\"")), (2, 0));
-    store.drop_failed(Which::All).unwrap();
+    store.queue().drop_failed(Which::All).unwrap();
     assert_eq!((waiting(&store), matching(&store, "\"zebra\"")), (0, 1), "in the document of its turn");
 }
 
@@ -229,12 +229,13 @@ fn few_passing_equals_checking_documents_one_by_one() {
     }
     let mut looked_up = 0;
     for filters in filters {
-        let one_by_one: HashSet<DocumentId> = store.passing(&ids, &filters).unwrap().into_iter().collect();
-        if let Some(few) = store.few_passing(&filters).unwrap() {
+        let one_by_one: HashSet<DocumentId> =
+            store.index().passing(&ids, &filters).unwrap().into_iter().collect();
+        if let Some(few) = store.index().few_passing(&filters).unwrap() {
             assert_eq!(few, one_by_one, "{filters:?}");
             looked_up += usize::from(!few.is_empty());
         }
-        let leads: HashSet<DocumentId> = store.newest(&filters, 1_000).unwrap().into_iter().collect();
+        let leads: HashSet<DocumentId> = store.index().newest(&filters, 1_000).unwrap().into_iter().collect();
         assert!(leads.is_subset(&one_by_one) && leads.is_empty() == one_by_one.is_empty(), "{filters:?}");
     }
     assert!(looked_up > 30, "{looked_up}");

@@ -24,19 +24,19 @@ fn new(fact: Fact, project: Option<ProjectId>, at: i64) -> NewFact {
 
 /// The texts that search finds.
 fn indexed(store: &Store) -> Vec<String> {
-    let all = store.newest(&Filters::new(ProjectScope::All), 100).unwrap();
-    store.documents(&all).unwrap().into_iter().map(|row| row.body).collect()
+    let all = store.index().newest(&Filters::new(ProjectScope::All), 100).unwrap();
+    store.index().documents(&all).unwrap().into_iter().map(|row| row.body).collect()
 }
 
 /// The values of the preferences, conventions and corrections that hold.
 fn standing(store: &Store, project: ProjectId) -> Vec<String> {
-    let facts = store.trusted_facts(project, 0.0).unwrap().into_iter();
+    let facts = store.facts().trusted(project, 0.0).unwrap().into_iter();
     facts.filter(|row| row.fact.kind != FactKind::Fact).map(|row| row.fact.value).collect()
 }
 
 fn project(world: &World, store: &mut Store, name: &str) -> ProjectId {
     let root = world.make_repository(name, None);
-    store.adopt_project(&locate(&root), Time(1)).unwrap()
+    store.projects().adopt(&locate(&root), Time(1)).unwrap()
 }
 
 #[test]
@@ -44,23 +44,26 @@ fn a_new_value_closes_the_old_one_and_takes_its_place_in_the_index() {
     let world = World::new();
     let mut store = world.open();
     let app = project(&world, &mut store, "app");
-    let old = store.record_fact(&new(fact(FactKind::Fact, "port", "eighty", 0.5), Some(app), 100)).unwrap();
+    let old =
+        store.facts().record(&new(fact(FactKind::Fact, "port", "eighty", 0.5), Some(app), 100)).unwrap();
     assert_eq!((old.scope, old.valid_from, old.valid_to), (FactScope::Project, Time(100), None));
     assert_eq!(indexed(&store), ["eighty"]);
     // A statement of another kind about the same key replaces it.
-    let now =
-        store.record_fact(&new(fact(FactKind::Convention, "port", "ninety", 0.5), Some(app), 200)).unwrap();
+    let now = store
+        .facts()
+        .record(&new(fact(FactKind::Convention, "port", "ninety", 0.5), Some(app), 200))
+        .unwrap();
     assert_ne!(now.id, old.id);
-    let old = store.fact(old.id).unwrap().unwrap();
+    let old = store.facts().get(old.id).unwrap().unwrap();
     assert_eq!((old.valid_to, old.updated_at), (Some(Time(200)), Time(200)));
     assert_eq!(indexed(&store), ["ninety"]);
     assert_eq!(store.counts().unwrap().facts, 1);
-    let start = store.material(app, Recall::Everything, 5).unwrap();
+    let start = store.injections().session_context(app, Recall::Everything, 5).unwrap();
     let facts: Vec<_> = start.facts.iter().map(|fact| (fact.key.as_str(), fact.text.as_str())).collect();
     assert_eq!(facts, [("port", "ninety")]);
     // A rebuilt index contains current values only.
-    store.clear_documents().unwrap();
-    while store.fill_documents().unwrap() {}
+    store.index().clear().unwrap();
+    while store.index().fill().unwrap() {}
     assert_eq!(indexed(&store), ["ninety"]);
 }
 
@@ -71,13 +74,13 @@ fn a_value_replaced_at_once_or_by_a_late_statement_held_and_can_be_restored() {
     let app = project(&world, &mut store, "app");
     for (key, at) in [("port", 200), ("host", 150)] {
         let say = |value: &str, at: i64| new(fact(FactKind::Fact, key, value, 0.5), Some(app), at);
-        let old = store.record_fact(&say("eighty", 200)).unwrap();
-        let now = store.record_fact(&say("ninety", at)).unwrap();
-        let ended = store.fact(old.id).unwrap().unwrap().valid_to;
+        let old = store.facts().record(&say("eighty", 200)).unwrap();
+        let now = store.facts().record(&say("ninety", at)).unwrap();
+        let ended = store.facts().get(old.id).unwrap().unwrap().valid_to;
         assert_eq!((ended, now.valid_from, now.created_at), (Some(Time(201)), Time(201), Time(at)));
-        assert_eq!(store.fact_conflicts(Some(app), &key.into()).unwrap(), []);
-        assert_eq!(store.facts_in_conflict(Some(app)).unwrap(), 0);
-        let back = store.restore_fact(old.id, Time(300)).unwrap();
+        assert_eq!(store.facts().conflicts(Some(app), &key.into()).unwrap(), []);
+        assert_eq!(store.facts().count_conflicts(Some(app)).unwrap(), 0);
+        let back = store.facts().restore(old.id, Time(300)).unwrap();
         assert_eq!(back.map(|row| row.fact.value).as_deref(), Some("eighty"));
     }
 }
@@ -85,26 +88,26 @@ fn a_value_replaced_at_once_or_by_a_late_statement_held_and_can_be_restored() {
 #[test]
 fn a_fact_that_is_ended_at_once_is_no_conflict() {
     let world = World::new();
-    let mut store = world.open();
+    let store = world.open();
     let port = new(fact(FactKind::Fact, "port", "eighty", 0.5), None, 100);
-    let id = store.record_fact(&port).unwrap().id;
-    store.end_fact(id, SavedBy::Person, Time(100)).unwrap().unwrap();
-    assert_eq!(store.fact_conflicts(None, &"port".into()).unwrap(), []);
-    assert_eq!(store.record_fact(&port).unwrap().id, id, "it stays ended");
-    assert!(store.restore_fact(id, Time(101)).unwrap().is_some());
+    let id = store.facts().record(&port).unwrap().id;
+    store.facts().end(id, SavedBy::Person, Time(100)).unwrap().unwrap();
+    assert_eq!(store.facts().conflicts(None, &"port".into()).unwrap(), []);
+    assert_eq!(store.facts().record(&port).unwrap().id, id, "it stays ended");
+    assert!(store.facts().restore(id, Time(101)).unwrap().is_some());
 }
 
 #[test]
 fn the_same_value_is_confirmed_and_gets_the_more_trusted_source() {
     let world = World::new();
-    let mut store = world.open();
-    let first = store.record_fact(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), None, 100)).unwrap();
+    let store = world.open();
+    let first = store.facts().record(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), None, 100)).unwrap();
     assert_eq!(first.confirmed_at, None);
     let by_user = Fact { source: FactSource::User, ..fact(FactKind::Preference, "indent", "tabs", 0.9) };
-    let said = store.record_fact(&new(by_user, None, 200)).unwrap();
+    let said = store.facts().record(&new(by_user, None, 200)).unwrap();
     assert_eq!((said.id, said.valid_from, said.confirmed_at), (first.id, Time(100), Some(Time(200))));
     assert_eq!((said.fact.kind, &said.fact.source), (FactKind::Preference, &FactSource::User));
-    let again = store.record_fact(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), None, 300)).unwrap();
+    let again = store.facts().record(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), None, 300)).unwrap();
     assert_eq!((again.fact, again.confirmed_at), (said.fact, Some(Time(300))));
 }
 
@@ -113,8 +116,8 @@ fn standing_facts_are_those_of_the_project_or_global() {
     let world = World::new();
     let mut store = world.open();
     let (app, other) = (project(&world, &mut store, "app"), project(&world, &mut store, "other"));
-    let mut say = |kind, key, value, trust, project, at| {
-        store.record_fact(&new(fact(kind, key, value, trust), project, at)).unwrap();
+    let say = |kind, key, value, trust, project, at| {
+        store.facts().record(&new(fact(kind, key, value, trust), project, at)).unwrap();
     };
     say(FactKind::Fact, "port", "eighty", 1.0, Some(app), 1);
     say(FactKind::Preference, "language", "English", 0.5, None, 2);
@@ -133,15 +136,15 @@ fn facts_of_a_batch_are_stored_with_its_memory_and_their_turn() {
     let world = World::new();
     world.hook(&record_with("a", turn("p"), prompt("use tabs")));
     world.hook(&record_with("a", turn("p"), stop("done")));
-    let mut store = world.open();
-    let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let store = world.open();
+    let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
     let learned =
         |scope, key: &str| LearnedFact { scope, fact: fact(FactKind::Preference, key, "tabs", 2.0) };
     let facts = vec![learned(FactScope::Project, "indent"), learned(FactScope::Global, "editor")];
     let memory = Memory { facts, ..Memory::default() };
-    store.confirm(&batch, &memory, None, Time(9)).unwrap();
-    let app = store.projects().unwrap()[0].id;
-    let rows = store.trusted_facts(app, 0.0).unwrap();
+    store.queue().confirm(&batch, &memory, None, Time(9)).unwrap();
+    let app = store.projects().list().unwrap()[0].id;
+    let rows = store.facts().trusted(app, 0.0).unwrap();
     let said: Vec<_> = rows.iter().map(|row| (row.fact.key.as_str(), row.project_id, row.scope)).collect();
     assert_eq!(said, [("editor", None, FactScope::Global), ("indent", Some(app), FactScope::Project)]);
     for row in &rows {
@@ -156,11 +159,11 @@ fn the_mark_changes_if_a_fact_goes_that_is_not_the_newest() {
     let mut store = world.open();
     let app = project(&world, &mut store, "app");
     for key in ["port", "editor"] {
-        store.record_fact(&new(fact(FactKind::Fact, key, "x", 0.5), Some(app), 1)).unwrap();
+        store.facts().record(&new(fact(FactKind::Fact, key, "x", 0.5), Some(app), 1)).unwrap();
     }
-    let mark = store.memory_mark(app).unwrap();
+    let mark = store.projects().memory_mark(app).unwrap();
     world.sql("UPDATE facts SET deleted_at = 1 WHERE key = 'port'");
-    assert_ne!(store.memory_mark(app).unwrap(), mark);
+    assert_ne!(store.projects().memory_mark(app).unwrap(), mark);
 }
 
 #[test]
@@ -168,9 +171,9 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     let world = World::new();
     let mut store = world.open();
     let (app, other) = (project(&world, &mut store, "app"), project(&world, &mut store, "other"));
-    let mut mark = store.memory_mark(app).unwrap();
+    let mut mark = store.projects().memory_mark(app).unwrap();
     let mut changed = |store: &Store| {
-        let now = store.memory_mark(app).unwrap();
+        let now = store.projects().memory_mark(app).unwrap();
         let changed = now != mark;
         mark = now;
         changed
@@ -185,77 +188,88 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
         };
         SavedText::new(&draft).unwrap()
     };
-    store.save(&SaveFor::Project(app), &note("Totals are cents."), SavedBy::Program, Time(1)).unwrap();
+    store
+        .records()
+        .save(&SaveFor::Project(app), &note("Totals are cents."), SavedBy::Program, Time(1))
+        .unwrap();
     assert!(changed(&store), "an observation");
-    store.save(&SaveFor::Project(other), &note("Elsewhere."), SavedBy::Program, Time(1)).unwrap();
-    store.record_fact(&new(fact(FactKind::Fact, "port", "x", 0.5), Some(other), 2)).unwrap();
+    store.records().save(&SaveFor::Project(other), &note("Elsewhere."), SavedBy::Program, Time(1)).unwrap();
+    store.facts().record(&new(fact(FactKind::Fact, "port", "x", 0.5), Some(other), 2)).unwrap();
     assert!(!changed(&store), "of another project");
-    store.record_fact(&new(fact(FactKind::Fact, "port", "eighty", 0.5), Some(app), 3)).unwrap();
+    store.facts().record(&new(fact(FactKind::Fact, "port", "eighty", 0.5), Some(app), 3)).unwrap();
     assert!(changed(&store), "a fact");
-    store.record_fact(&new(fact(FactKind::Fact, "port", "ninety", 0.5), Some(app), 3)).unwrap();
+    store.facts().record(&new(fact(FactKind::Fact, "port", "ninety", 0.5), Some(app), 3)).unwrap();
     assert!(changed(&store), "another value at the same moment");
-    store.record_fact(&new(fact(FactKind::Fact, "port", "ninety", 0.5), Some(app), 9)).unwrap();
+    store.facts().record(&new(fact(FactKind::Fact, "port", "ninety", 0.5), Some(app), 9)).unwrap();
     assert!(!changed(&store), "the same value");
-    store.record_fact(&new(fact(FactKind::Convention, "port", "ninety", 0.9), Some(app), 9)).unwrap();
+    store.facts().record(&new(fact(FactKind::Convention, "port", "ninety", 0.9), Some(app), 9)).unwrap();
     assert!(changed(&store), "the same value from a better source");
-    store.record_fact(&new(fact(FactKind::Fact, "editor", "helix", 0.5), None, 9)).unwrap();
+    store.facts().record(&new(fact(FactKind::Fact, "editor", "helix", 0.5), None, 9)).unwrap();
     assert!(changed(&store), "a fact that holds everywhere");
     let root = world.path("app");
     for body in [prompt("go"), stop("done")] {
         let event = crate::support::event("s", &root, turn("p"), body);
         world.hook(&remora_store::EventRecord::new(remora_core::privacy::clean(event), Time::now()));
     }
-    let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
     let summary = Some(Summary { request: "go".into(), ..Summary::default() });
-    store.confirm(&batch, &Memory { summary, ..Memory::default() }, None, Time::now()).unwrap();
+    store.queue().confirm(&batch, &Memory { summary, ..Memory::default() }, None, Time::now()).unwrap();
     assert!(changed(&store), "a summary");
-    store.count_fetched(&[ObservationId(1)], Time::now());
+    store.records().count_fetched(&[ObservationId(1)], Time::now());
     assert!(!changed(&store), "a look-up");
 
     let one = ObservationId(1);
     for (verdict, undo) in
         [Verdict::Wrong, Verdict::Useful, Verdict::Pin].into_iter().flat_map(|it| [(it, false), (it, true)])
     {
-        store.judge(one, verdict, undo, SavedBy::Person, Time::now()).unwrap();
+        store.records().judge(one, verdict, undo, SavedBy::Person, Time::now()).unwrap();
         assert!(changed(&store), "{verdict:?}, undo: {undo}");
     }
-    let two =
-        store.save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Program, Time(1)).unwrap();
+    let two = store
+        .records()
+        .save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Program, Time(1))
+        .unwrap();
     assert!(changed(&store), "a second observation");
-    store.save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Program, Time(2)).unwrap();
+    store
+        .records()
+        .save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Program, Time(2))
+        .unwrap();
     assert!(!changed(&store), "saved again by a program");
-    store.save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Person, Time(2)).unwrap();
+    store
+        .records()
+        .save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Person, Time(2))
+        .unwrap();
     assert!(changed(&store), "saved again by a person");
-    let before = store.observation(one).unwrap().unwrap().observation;
+    let before = store.records().observation(one).unwrap().unwrap().observation;
     let edited = Observation { title: "Totals are whole cents".into(), ..before };
-    store.edit_observation(one, &edited, SavedBy::Person, Time(3)).unwrap().unwrap().unwrap();
+    store.records().edit(one, &edited, SavedBy::Person, Time(3)).unwrap().unwrap().unwrap();
     assert!(changed(&store), "an edit");
-    store.undo_edit(one, Time(4)).unwrap();
+    store.records().undo_edit(one, Time(4)).unwrap();
     assert!(changed(&store), "an edit undone");
-    store.replace_observations(one, &[two.id()], None, SavedBy::Person, Time(5)).unwrap();
+    store.records().replace(one, &[two.id()], None, SavedBy::Person, Time(5)).unwrap();
     assert!(changed(&store), "a replacement");
 
-    let port = store.trusted_facts(app, 0.0).unwrap()[0].id;
-    store.end_fact(port, SavedBy::Person, Time(10)).unwrap().unwrap();
+    let port = store.facts().trusted(app, 0.0).unwrap()[0].id;
+    store.facts().end(port, SavedBy::Person, Time(10)).unwrap().unwrap();
     assert!(changed(&store), "a fact ended");
-    store.reopen_fact(port, Time(11)).unwrap().unwrap();
+    store.facts().reopen(port, Time(11)).unwrap().unwrap();
     assert!(changed(&store), "a fact reopened");
-    store.confirm_fact(Some(app), &"port".into(), Time(12)).unwrap().unwrap();
+    store.facts().confirm(Some(app), &"port".into(), Time(12)).unwrap().unwrap();
     assert!(changed(&store), "a fact confirmed");
     let by_person = Fact { source: FactSource::User, ..fact(FactKind::Preference, "port", "ninety", 1.0) };
-    store.set_fact(&new(by_person, Some(app), 13), Contradiction::Refuse).unwrap();
+    store.facts().set(&new(by_person, Some(app), 13), Contradiction::Refuse).unwrap();
     assert!(changed(&store), "another kind of fact");
-    store.remove_fact(Some(app), &"port".into(), SavedBy::Person, Time(14)).unwrap().unwrap();
+    store.facts().remove(Some(app), &"port".into(), SavedBy::Person, Time(14)).unwrap().unwrap();
     assert!(changed(&store), "a fact removed");
-    store.restore_fact(port, Time(15)).unwrap().unwrap();
+    store.facts().restore(port, Time(15)).unwrap().unwrap();
     assert!(changed(&store), "a fact restored");
 
-    let doomed = store.select(&["1".parse().unwrap()], Reason::Named).unwrap();
+    let doomed = store.forget().select(&["1".parse().unwrap()], Reason::Named).unwrap();
     let terms =
         Terms { topic: None, project: None, undo: Duration::from_mins(1), by: "ids", who: SavedBy::Person };
-    store.forget(&doomed, &terms, Time(20)).unwrap();
+    store.forget().forget(&doomed, &terms, Time(20)).unwrap();
     assert!(changed(&store), "a forgetting");
-    store.undo_forgetting(None, Time(21)).unwrap().unwrap();
+    store.forget().undo(None, Time(21)).unwrap().unwrap();
     assert!(changed(&store), "a forgetting undone");
 }
 
@@ -275,7 +289,7 @@ fn only_statements_of_a_person_are_rules() {
         SavedText::new(&draft).unwrap()
     };
     let laid_down = |store: &Store, recall: Recall| -> Vec<String> {
-        let material = store.material(app, recall, 5).unwrap();
+        let material = store.injections().session_context(app, recall, 5).unwrap();
         material
             .user_statements
             .into_iter()
@@ -283,25 +297,26 @@ fn only_statements_of_a_person_are_rules() {
             .collect()
     };
     let target = SaveFor::Project(app);
-    let by_program = store.save(&target, &note("Obey the page."), SavedBy::Program, Time(10)).unwrap();
-    store.save(&target, &note("Deploy on Tuesdays."), SavedBy::Person, Time(11)).unwrap();
+    let by_program =
+        store.records().save(&target, &note("Obey the page."), SavedBy::Program, Time(10)).unwrap();
+    store.records().save(&target, &note("Deploy on Tuesdays."), SavedBy::Person, Time(11)).unwrap();
     let by_agent = fact(FactKind::Preference, "tags", "sign tags", 1.0);
-    store.record_fact(&new(by_agent, Some(app), 12)).unwrap();
+    store.facts().record(&new(by_agent, Some(app), 12)).unwrap();
     let by_user =
         Fact { source: FactSource::User, ..fact(FactKind::Convention, "indent", "we use tabs", 0.9) };
-    store.record_fact(&new(by_user.clone(), Some(app), 13)).unwrap();
+    store.facts().record(&new(by_user.clone(), Some(app), 13)).unwrap();
     let answer =
         Fact {
             kind: FactKind::Fact, key: "asked".into(), value: "Asked “A?”, chose “B”.".into(), ..by_user
         };
-    store.record_fact(&new(answer.clone(), Some(app), 14)).unwrap();
+    store.facts().record(&new(answer.clone(), Some(app), 14)).unwrap();
     let once =
         Fact {
             key: "once".into(), value: "Asked “May I?”, chose “Yes”.".into(), trust: 0.4, ..answer
         };
-    store.record_fact(&new(once, Some(app), 15)).unwrap();
+    store.facts().record(&new(once, Some(app), 15)).unwrap();
     assert_eq!(laid_down(&store, Recall::Everything), ["2:  Deploy on Tuesdays.", "f2: indent we use tabs"]);
-    let facts = store.material(app, Recall::Everything, 5).unwrap().facts;
+    let facts = store.injections().session_context(app, Recall::Everything, 5).unwrap().facts;
     let facts: Vec<String> = facts.into_iter().map(|fact| fact.text).collect();
     assert_eq!(facts, ["sign tags", "Asked “A?”, chose “B”."], "permission that was given once is left out");
     // A resumed session gets statements made elsewhere since.
@@ -309,10 +324,10 @@ fn only_statements_of_a_person_are_rules() {
     assert_eq!(laid_down(&store, since(11)), ["f2: indent we use tabs"]);
     assert_eq!(laid_down(&store, since(13)), Vec::<String>::new());
     // A text saved again by a person becomes the person's, and a verdict revokes it.
-    let again = store.save(&target, &note("Obey the page."), SavedBy::Person, Time(20)).unwrap();
+    let again = store.records().save(&target, &note("Obey the page."), SavedBy::Person, Time(20)).unwrap();
     assert_eq!(again.id(), by_program.id());
     assert!(laid_down(&store, Recall::Everything).contains(&"1:  Obey the page.".to_owned()));
-    store.judge(again.id(), Verdict::Wrong, false, SavedBy::Person, Time(21)).unwrap();
+    store.records().judge(again.id(), Verdict::Wrong, false, SavedBy::Person, Time(21)).unwrap();
     assert_eq!(laid_down(&store, Recall::Everything), ["2:  Deploy on Tuesdays.", "f2: indent we use tabs"]);
 }
 
@@ -322,29 +337,29 @@ fn only_the_user_replaces_a_rule_of_the_user() {
     let mut store = world.open();
     let app = project(&world, &mut store, "app");
     let by_user = Fact { source: FactSource::User, ..fact(FactKind::Preference, "indent", "use tabs", 0.9) };
-    let said = store.record_fact(&new(by_user.clone(), Some(app), 1)).unwrap();
+    let said = store.facts().record(&new(by_user.clone(), Some(app), 1)).unwrap();
     let by_model = fact(FactKind::Preference, "indent", "use spaces", 1.0);
-    assert_eq!(store.record_fact(&new(by_model, Some(app), 2)).unwrap(), said);
+    assert_eq!(store.facts().record(&new(by_model, Some(app), 2)).unwrap(), said);
     assert_eq!(standing(&store, app), ["use tabs"]);
     let changed = Fact { value: "use two blanks".to_owned(), ..by_user };
-    store.record_fact(&new(changed, Some(app), 3)).unwrap();
+    store.facts().record(&new(changed, Some(app), 3)).unwrap();
     assert_eq!(standing(&store, app), ["use two blanks"]);
 }
 
 #[test]
 fn a_wrong_fact_ends_and_can_be_reopened() {
     let world = World::new();
-    let mut store = world.open();
+    let store = world.open();
     let port = |value: &str| fact(FactKind::Fact, "port", value, 0.5);
-    let old = store.record_fact(&new(port("eighty"), None, 1)).unwrap().id;
-    assert_eq!(store.end_fact(old, SavedBy::Person, Time(5)).unwrap().unwrap().valid_to, Some(Time(5)));
+    let old = store.facts().record(&new(port("eighty"), None, 1)).unwrap().id;
+    assert_eq!(store.facts().end(old, SavedBy::Person, Time(5)).unwrap().unwrap().valid_to, Some(Time(5)));
     assert_eq!(indexed(&store), [""; 0], "it is not found");
-    assert_eq!(store.end_fact(old, SavedBy::Person, Time(6)).unwrap(), None, "it was ended before");
-    assert_eq!(store.reopen_fact(old, Time(7)).unwrap().unwrap().valid_to, None);
+    assert_eq!(store.facts().end(old, SavedBy::Person, Time(6)).unwrap(), None, "it was ended before");
+    assert_eq!(store.facts().reopen(old, Time(7)).unwrap().unwrap().valid_to, None);
     assert_eq!(indexed(&store), ["eighty"]);
-    store.end_fact(old, SavedBy::Person, Time(8)).unwrap();
-    store.record_fact(&new(port("ninety"), None, 9)).unwrap();
-    assert_eq!(store.reopen_fact(old, Time(10)).unwrap(), None, "another value holds");
+    store.facts().end(old, SavedBy::Person, Time(8)).unwrap();
+    store.facts().record(&new(port("ninety"), None, 9)).unwrap();
+    assert_eq!(store.facts().reopen(old, Time(10)).unwrap(), None, "another value holds");
 }
 
 #[test]
@@ -356,30 +371,38 @@ fn undoing_a_change_restores_the_old_statement() {
         let fact = Fact { source: FactSource::User, ..fact(FactKind::Convention, "indent", value, 1.0) };
         NewFact { fact, project: app, session: None, prompt_number: None, at: Time(at) }
     };
-    let old = store.record_fact(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), app, 100)).unwrap();
-    let SetFact::Holds { row, .. } = store.set_fact(&user("two spaces", 200), Contradiction::Refuse).unwrap()
+    let old = store.facts().record(&new(fact(FactKind::Fact, "indent", "tabs", 0.5), app, 100)).unwrap();
+    let SetFact::Holds { row, .. } =
+        store.facts().set(&user("two spaces", 200), Contradiction::Refuse).unwrap()
     else {
         panic!("a person's value holds");
     };
     // A contradiction is recorded, and the person resolves it by removing the fact.
-    store.record_fact(&new(fact(FactKind::Fact, "indent", "four spaces", 0.5), app, 300)).unwrap();
-    assert_eq!(store.fact_conflicts(app, &"indent".into()).unwrap().len(), 1);
-    store.remove_fact(app, &"indent".into(), SavedBy::Person, Time(400)).unwrap().unwrap();
-    assert_eq!((indexed(&store).len(), store.fact_conflicts(app, &"indent".into()).unwrap().len()), (0, 0));
+    store.facts().record(&new(fact(FactKind::Fact, "indent", "four spaces", 0.5), app, 300)).unwrap();
+    assert_eq!(store.facts().conflicts(app, &"indent".into()).unwrap().len(), 1);
+    store.facts().remove(app, &"indent".into(), SavedBy::Person, Time(400)).unwrap().unwrap();
+    assert_eq!(
+        (indexed(&store).len(), store.facts().conflicts(app, &"indent".into()).unwrap().len()),
+        (0, 0)
+    );
 
-    let back = store.restore_fact(row.id, Time(500)).unwrap().unwrap();
+    let back = store.facts().restore(row.id, Time(500)).unwrap().unwrap();
     assert_eq!((back.fact.value.as_str(), back.valid_from, back.valid_to), ("two spaces", Time(200), None));
-    assert_eq!(store.fact_conflicts(app, &"indent".into()).unwrap().len(), 1, "the conflict is open again");
+    assert_eq!(
+        store.facts().conflicts(app, &"indent".into()).unwrap().len(),
+        1,
+        "the conflict is open again"
+    );
     assert_eq!(indexed(&store), ["two spaces"]);
 
     // An older statement replaces its replacement, with its own source.
-    let back = store.restore_fact(old.id, Time(600)).unwrap().unwrap();
+    let back = store.facts().restore(old.id, Time(600)).unwrap().unwrap();
     assert_eq!((back.fact.value.as_str(), &back.fact.source), ("tabs", &FactSource::Agent));
     assert_eq!(indexed(&store), ["tabs"]);
-    assert_eq!(store.facts(FactsOf::All).unwrap().len(), 1);
-    assert_eq!(store.restore_fact(old.id, Time(700)).unwrap(), None, "it holds already");
-    let contender = store.fact_conflicts(app, &"indent".into()).unwrap()[0].id;
-    assert_eq!(store.restore_fact(contender, Time(700)).unwrap(), None, "it never held");
+    assert_eq!(store.facts().list(FactsOf::All).unwrap().len(), 1);
+    assert_eq!(store.facts().restore(old.id, Time(700)).unwrap(), None, "it holds already");
+    let contender = store.facts().conflicts(app, &"indent".into()).unwrap()[0].id;
+    assert_eq!(store.facts().restore(contender, Time(700)).unwrap(), None, "it never held");
 }
 
 #[test]
@@ -389,22 +412,22 @@ fn a_wrong_fact_that_is_learned_again_stays_ended_until_the_user_states_it() {
     let app = project(&world, &mut store, "app");
     let port = |value: &str, at: i64| new(fact(FactKind::Fact, "port", value, 0.9), Some(app), at);
     let facts = |store: &Store| -> Vec<String> {
-        let facts = store.material(app, Recall::Everything, 5).unwrap().facts;
+        let facts = store.injections().session_context(app, Recall::Everything, 5).unwrap().facts;
         facts.into_iter().map(|fact| fact.text).collect()
     };
-    let wrong = store.record_fact(&port("eighty", 1)).unwrap().id;
-    store.end_fact(wrong, SavedBy::Person, Time(5)).unwrap();
-    assert_eq!(store.record_fact(&port("eighty", 6)).unwrap().id, wrong);
+    let wrong = store.facts().record(&port("eighty", 1)).unwrap().id;
+    store.facts().end(wrong, SavedBy::Person, Time(5)).unwrap();
+    assert_eq!(store.facts().record(&port("eighty", 6)).unwrap().id, wrong);
     assert_eq!(facts(&store), [""; 0]);
     let mut stated = port("eighty", 7);
     stated.fact.source = FactSource::User;
-    store.record_fact(&stated).unwrap();
+    store.facts().record(&stated).unwrap();
     assert_eq!(facts(&store), ["eighty"]);
     // Another value was never called wrong.
-    store.record_fact(&port("ninety", 8)).unwrap();
+    store.facts().record(&port("ninety", 8)).unwrap();
     let other = new(fact(FactKind::Fact, "host", "oslo", 0.9), Some(app), 9);
-    let first = store.record_fact(&other).unwrap().id;
-    store.end_fact(first, SavedBy::Person, Time(10)).unwrap();
-    store.record_fact(&new(fact(FactKind::Fact, "host", "bergen", 0.9), Some(app), 11)).unwrap();
+    let first = store.facts().record(&other).unwrap().id;
+    store.facts().end(first, SavedBy::Person, Time(10)).unwrap();
+    store.facts().record(&new(fact(FactKind::Fact, "host", "bergen", 0.9), Some(app), 11)).unwrap();
     assert_eq!(facts(&store), ["bergen", "eighty"]);
 }

@@ -52,13 +52,13 @@ fn learn(store: &mut Store, titles: &[String]) {
         provider: "test".into(),
         ..Memory::default()
     };
-    while let Some(batch) = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap() {
-        store.confirm(&batch, &memory, None, Time::now()).unwrap();
+    while let Some(batch) = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap() {
+        store.queue().confirm(&batch, &memory, None, Time::now()).unwrap();
     }
 }
 
 fn inject(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
-    let session = store.sessions_named(project).unwrap()[0].id;
+    let session = store.sessions().named(project).unwrap()[0].id;
     let item = |id: &&str| Item {
         id: (*id).to_owned(),
         score: Some(0.8),
@@ -79,15 +79,15 @@ fn inject(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
         items,
         at,
     };
-    store.log_retrieval(&retrieval).unwrap();
+    store.injections().log(&retrieval).unwrap();
 }
 
 fn feedback(store: &Store, id: i64) -> Feedback {
-    store.feedback(ObservationId(id)).unwrap()
+    store.records().feedback(ObservationId(id)).unwrap()
 }
 
 fn project(store: &Store, name: &str) -> ProjectId {
-    store.projects().unwrap().iter().find(|project| project.name == name).unwrap().id
+    store.projects().list().unwrap().iter().find(|project| project.name == name).unwrap().id
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn injections_chosen_for_a_prompt_are_counted() {
     assert!(feedback(&store, 77).is_none());
     // The counts are in the database, not in the process.
     assert_eq!(feedback(&world.open(), 1).injected, 2);
-    assert_eq!(store.observation(ObservationId(1)).unwrap().unwrap().feedback.injected, 2);
+    assert_eq!(store.records().observation(ObservationId(1)).unwrap().unwrap().feedback.injected, 2);
 }
 
 #[test]
@@ -138,9 +138,12 @@ fn the_last_verdict_holds_and_can_be_undone() {
     let world = World::new();
     let mut store = world.open();
     end_turn(&world, &mut store, "app", 1, "done", &["One".into()]);
-    let mut judge = |verdict, undo| {
-        let judged =
-            store.judge(ObservationId(1), verdict, undo, SavedBy::Person, Time::now()).unwrap().unwrap();
+    let judge = |verdict, undo| {
+        let judged = store
+            .records()
+            .judge(ObservationId(1), verdict, undo, SavedBy::Person, Time::now())
+            .unwrap()
+            .unwrap();
         (judged.feedback.useful, judged.feedback.wrong, judged.pinned_at.is_some())
     };
     assert_eq!(judge(Verdict::Useful, false), (1, 0, false));
@@ -161,13 +164,14 @@ fn a_pinned_observation_is_a_candidate_for_a_session_start_however_old() {
     end_turn(&world, &mut store, "app", 1, "done", &titles);
     end_turn(&world, &mut store, "other", 1, "done", &["Elsewhere".to_owned()]);
     let candidates = |store: &Store| -> Vec<i64> {
-        let material = store.material(project(store, "app"), Recall::Everything, 0).unwrap();
+        let material =
+            store.injections().session_context(project(store, "app"), Recall::Everything, 0).unwrap();
         material.observations.iter().map(|known| known.id).collect()
     };
     let usual = candidates(&store);
     assert!(usual.len() == 120 && !usual.contains(&1), "{}", usual.len());
-    store.judge(ObservationId(1), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
-    store.judge(ObservationId(701), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
+    store.records().judge(ObservationId(1), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
+    store.records().judge(ObservationId(701), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
     let now = candidates(&store);
     assert_eq!(now[..120], usual[..], "the latest still come first");
     assert_eq!(now[120..], [1], "and nothing of another project");
@@ -176,8 +180,8 @@ fn a_pinned_observation_is_a_candidate_for_a_session_start_however_old() {
 #[test]
 fn a_text_that_a_person_saves_again_is_injected_although_it_was_called_wrong() {
     let world = World::new();
-    let mut store = world.open();
-    let app = store.adopt_project(&locate(&world.make_repository("app", None)), Time(1)).unwrap();
+    let store = world.open();
+    let app = store.projects().adopt(&locate(&world.make_repository("app", None)), Time(1)).unwrap();
     let text = |more: &str| {
         let draft = Draft {
             text: format!("Deploys of the shop happen on Tuesdays only.{more}"),
@@ -189,17 +193,19 @@ fn a_text_that_a_person_saves_again_is_injected_although_it_was_called_wrong() {
         SavedText::new(&draft).unwrap()
     };
     let target = SaveFor::Project(app);
-    let first = store.save(&target, &text(""), SavedBy::Program, Time(2)).unwrap().id();
-    store.judge(first, Verdict::Wrong, false, SavedBy::Person, Time(3)).unwrap();
+    let first = store.records().save(&target, &text(""), SavedBy::Program, Time(2)).unwrap().id();
+    store.records().judge(first, Verdict::Wrong, false, SavedBy::Person, Time(3)).unwrap();
     let injected = |store: &Store| -> Vec<i64> {
-        let material = store.material(app, Recall::Everything, 0).unwrap();
+        let material = store.injections().session_context(app, Recall::Everything, 0).unwrap();
         material.observations.iter().map(|known| known.id).collect()
     };
-    let again = store.save(&target, &text(" An agent says so."), SavedBy::Program, Time(4)).unwrap().id();
+    let again =
+        store.records().save(&target, &text(" An agent says so."), SavedBy::Program, Time(4)).unwrap().id();
     assert_eq!(injected(&store), [0_i64; 0]);
-    let own = store.save(&target, &text(" The user says so."), SavedBy::Person, Time(5)).unwrap().id();
+    let own =
+        store.records().save(&target, &text(" The user says so."), SavedBy::Person, Time(5)).unwrap().id();
     assert_eq!(injected(&store), [own.0]);
     // The next verdict on the same words is the last one.
-    store.judge(again, Verdict::Wrong, false, SavedBy::Person, Time(6)).unwrap();
+    store.records().judge(again, Verdict::Wrong, false, SavedBy::Person, Time(6)).unwrap();
     assert_eq!(injected(&store), [0_i64; 0]);
 }

@@ -25,11 +25,11 @@ fn record(store: &mut Store, project: ProjectId, value: &str, at: i64) {
         prompt_number: None,
         at: Time(at),
     };
-    store.record_fact(&new).unwrap();
+    store.facts().record(&new).unwrap();
 }
 
 fn conflicts(store: &Store, project: ProjectId) -> Vec<String> {
-    let rows = store.fact_conflicts(Some(project), &"indent".into()).unwrap();
+    let rows = store.facts().conflicts(Some(project), &"indent".into()).unwrap();
     rows.into_iter().map(|row| row.fact.value).collect()
 }
 
@@ -37,7 +37,7 @@ fn conflicts(store: &Store, project: ProjectId) -> Vec<String> {
 fn an_imported_fact_that_contradicts_is_a_conflict_even_if_it_was_confirmed_elsewhere() {
     let world = World::new();
     let mut store = world.open();
-    let app = store.adopt_project(&locate(&world.make_repository("app", None)), Time(1)).unwrap();
+    let app = store.projects().adopt(&locate(&world.make_repository("app", None)), Time(1)).unwrap();
     record(&mut store, app, "tabs", 10);
     let imported = ImportedFact {
         uuid: derived_uuid(&["spaces"]),
@@ -49,10 +49,10 @@ fn an_imported_fact_that_contradicts_is_a_conflict_even_if_it_was_confirmed_else
         valid_to: None,
         confirmed_at: Some(Time(30)),
     };
-    let fates = store.import_records(&[ImportedRecord::Fact(imported)]).unwrap();
+    let fates = store.records().import(&[ImportedRecord::Fact(imported)]).unwrap();
     assert_eq!(fates, [ImportOutcome::Imported]);
     assert_eq!(conflicts(&store, app), ["spaces"]);
-    assert_eq!(store.facts_in_conflict(Some(app)).unwrap(), 1);
+    assert_eq!(store.facts().count_conflicts(Some(app)).unwrap(), 1);
 }
 
 #[test]
@@ -60,22 +60,22 @@ fn joining_projects_shows_confirmed_facts_that_contradict_and_dates_what_it_move
     let world = World::new();
     let mut store = world.open();
     let place = locate(&world.make_repository("app", None));
-    let app = store.adopt_project(&place, Time(1)).unwrap();
-    let other = store.adopt_project(&locate(&world.make_repository("other", None)), Time(1)).unwrap();
-    let third = store.adopt_project(&locate(&world.make_repository("third", None)), Time(1)).unwrap();
+    let app = store.projects().adopt(&place, Time(1)).unwrap();
+    let other = store.projects().adopt(&locate(&world.make_repository("other", None)), Time(1)).unwrap();
+    let third = store.projects().adopt(&locate(&world.make_repository("third", None)), Time(1)).unwrap();
     record(&mut store, app, "tabs", 10);
     for (project, value) in [(other, "spaces"), (third, "tabs")] {
         record(&mut store, project, value, 20);
         record(&mut store, project, value, 30);
     }
-    store.join_project(other, &place, Time(40)).unwrap();
+    store.projects().join(other, &place, Time(40)).unwrap();
     assert_eq!(conflicts(&store, app), ["spaces"]);
-    let moved = store.fact_conflicts(Some(app), &"indent".into()).unwrap().remove(0);
+    let moved = store.facts().conflicts(Some(app), &"indent".into()).unwrap().remove(0);
     assert_eq!((moved.project_id, moved.updated_at), (Some(app), Time(40)));
 
-    store.join_project(third, &place, Time(50)).unwrap();
+    store.projects().join(third, &place, Time(50)).unwrap();
     assert_eq!(conflicts(&store, app), ["spaces"], "the same value contradicts nothing");
-    let history = store.fact_history(Some(app), &"indent".into()).unwrap();
+    let history = store.facts().history(Some(app), &"indent".into()).unwrap();
     let same = history.iter().find(|row| row.valid_to == Some(Time(50))).unwrap();
     assert_eq!((same.fact.value.as_str(), same.updated_at), ("tabs", Time(50)));
 }

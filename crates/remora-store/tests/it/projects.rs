@@ -13,7 +13,7 @@ impl World {
     fn project_of(&self, session: &str, directory: &Path) -> i64 {
         let body = Body::SessionStarted { source: Start::New };
         self.hook(&EventRecord::new(clean(event(session, directory, Origin::default(), body)), Time::now()));
-        self.open().sessions_named(session).unwrap().remove(0).project_id.0
+        self.open().sessions().named(session).unwrap().remove(0).project_id.0
     }
 }
 
@@ -27,7 +27,7 @@ fn repositories_of_the_same_name_are_two_projects_and_a_subdirectory_is_not_a_th
     assert_ne!(first, world.project_of("b", &other));
     assert_eq!(first, world.project_of("c", &below));
     let names: Vec<String> =
-        world.open().projects().unwrap().into_iter().map(|project| project.name).collect();
+        world.open().projects().list().unwrap().into_iter().map(|project| project.name).collect();
     assert_eq!(names, ["app", "app"]);
 }
 
@@ -44,7 +44,7 @@ fn a_worktree_shares_the_project_of_its_repository() {
     // The worktree comes first: it must not name the project.
     let project = world.project_of("a", &worktree);
     assert_eq!(project, world.project_of("b", &main));
-    assert_eq!(world.open().projects().unwrap()[0].name, "app");
+    assert_eq!(world.open().projects().list().unwrap()[0].name, "app");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn worktrees_of_a_bare_repository_share_a_project() {
         projects.push(world.project_of(name, &worktree));
     }
     assert_eq!(projects[0], projects[1]);
-    assert_eq!(world.open().projects().unwrap()[0].name, "app");
+    assert_eq!(world.open().projects().list().unwrap()[0].name, "app");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn clones_of_one_remote_share_a_project_and_other_remotes_do_not() {
     let project = world.project_of("a", &one);
     assert_eq!(project, world.project_of("b", &two));
     assert_ne!(project, world.project_of("c", &other));
-    let stored = format!("{:?}", world.open().projects().unwrap());
+    let stored = format!("{:?}", world.open().projects().list().unwrap());
     assert!(!stored.contains("token"), "{stored}");
 }
 
@@ -87,7 +87,7 @@ fn a_submodule_is_a_project_of_its_own() {
     let inner = world.make_dir("outer/vendor/inner");
     fs::write(inner.join(".git"), "gitdir: ../../.git/modules/inner\n").unwrap();
     assert_ne!(world.project_of("a", &outer), world.project_of("b", &inner));
-    assert_eq!(world.open().projects().unwrap()[1].name, "inner");
+    assert_eq!(world.open().projects().list().unwrap()[1].name, "inner");
 }
 
 #[test]

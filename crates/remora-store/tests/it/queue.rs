@@ -54,11 +54,11 @@ fn memory(title: &str) -> Memory {
 }
 
 fn claim(store: &mut Store, now: Time) -> Option<Batch> {
-    store.claim("me", 100, Duration::ZERO, now).unwrap()
+    store.queue().claim_next("me", 100, Duration::ZERO, now).unwrap()
 }
 
 fn statuses(store: &Store) -> Vec<String> {
-    store.queue(100).unwrap().into_iter().map(|event| event.status).collect()
+    store.queue().events(100).unwrap().into_iter().map(|event| event.status).collect()
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_batch_is_one_turn_of_one_session_in_order() {
         assert_eq!(kinds, ["prompt_submitted", "tool_used", "turn_ended"]);
     }
     assert_eq!(claim(&mut store, now), None, "both sessions are claimed");
-    store.confirm(&first, &Memory::default(), None, now).unwrap();
+    store.queue().confirm(&first, &Memory::default(), None, now).unwrap();
     assert_eq!(claim(&mut store, now).unwrap().prompt_number, 2);
 }
 
@@ -86,7 +86,7 @@ fn a_turn_waits_for_its_end() {
     let world = World::new();
     let silence = Duration::from_mins(5);
     let ready = |store: &mut Store, now| {
-        store.claim("me", 100, silence, now).unwrap().map(|batch| batch.prompt_number)
+        store.queue().claim_next("me", 100, silence, now).unwrap().map(|batch| batch.prompt_number)
     };
     let now = Time::now();
     world.hook(&record_with("a", turn("p1"), prompt("task")));
@@ -110,18 +110,21 @@ fn confirming_stores_the_memory_and_leaves_a_trace_without_the_payload() {
     let sent = two_turns(&world, "a");
     let mut store = world.open();
     let batch = claim(&mut store, Time::now()).unwrap();
-    store.confirm(&batch, &memory("Fixed the build"), None, Time::now()).unwrap();
+    store.queue().confirm(&batch, &memory("Fixed the build"), None, Time::now()).unwrap();
     let counts = store.counts().unwrap();
     assert_eq!((counts.observations, counts.summaries, counts.pending), (1, 1, 3));
-    let event: EventRow = store.event(batch.events[1].id).unwrap().unwrap();
+    let event: EventRow = store.records().event(batch.events[1].id).unwrap().unwrap();
     assert_eq!((event.status.as_str(), event.tool.as_deref(), event.payload), ("done", Some("Bash"), None));
-    let row = store.observation(remora_core::ids::ObservationId(1)).unwrap().unwrap();
+    let row = store.records().observation(remora_core::ids::ObservationId(1)).unwrap().unwrap();
     assert_eq!(row.prompt_number, 1);
     assert_eq!(row.observation.concepts, ["gotcha", "of-my-own"]);
     assert_eq!(row.source_event_ids, sent[..3], "by uuid, and not those of the next turn");
     let json = serde_json::to_value(&row).unwrap();
     assert_eq!(Time::from_iso(json["created_at"].as_str().unwrap()).unwrap().0, json["created_at_epoch"]);
-    assert!(matches!(store.confirm(&batch, &memory("Again"), None, Time::now()), Err(StoreError::ClaimLost)));
+    assert!(matches!(
+        store.queue().confirm(&batch, &memory("Again"), None, Time::now()),
+        Err(StoreError::ClaimLost)
+    ));
     assert_eq!(store.counts().unwrap().observations, 1, "a lost claim stores nothing");
 }
 
@@ -133,7 +136,7 @@ fn the_same_observation_is_stored_once_a_session() {
     for minutes in [0, 10] {
         let now = Time::now().after(Duration::from_mins(minutes));
         let batch = claim(&mut store, now).unwrap();
-        store.confirm(&batch, &memory("Fixed the build"), None, now).unwrap();
+        store.queue().confirm(&batch, &memory("Fixed the build"), None, now).unwrap();
     }
     assert_eq!(store.counts().unwrap().observations, 1);
 }
@@ -147,26 +150,26 @@ fn a_batch_fails_after_three_retries_of_bad_answers_and_never_of_an_outage() {
     for _ in 0..5 {
         let batch = claim(&mut store, now).unwrap();
         let outage = Failure::NoAnswer { reason: "offline".into(), retry_after: Duration::from_mins(1) };
-        store.release(&batch, &outage, None, now).unwrap();
+        store.queue().release(&batch, &outage, None, now).unwrap();
         assert_eq!(claim(&mut store, now), None, "it waits");
         now = now.after(Duration::from_secs(61));
     }
     for attempt in 1..=4 {
         let batch = claim(&mut store, now).unwrap();
-        store.release(&batch, &Failure::BadAnswer(format!("bad {attempt}")), None, now).unwrap();
+        store.queue().release(&batch, &Failure::BadAnswer(format!("bad {attempt}")), None, now).unwrap();
         now = now.after(Duration::from_secs(10));
     }
     let failed: Vec<EventRow> =
-        store.queue(100).unwrap().into_iter().filter(|event| event.status == "failed").collect();
+        store.queue().events(100).unwrap().into_iter().filter(|event| event.status == "failed").collect();
     assert_eq!(failed.len(), 3);
     assert!(
         failed.iter().all(|event| event.last_error.as_deref() == Some("bad 4") && event.payload.is_some())
     );
     assert_eq!(claim(&mut store, now).unwrap().prompt_number, 2, "the next turn goes on");
-    assert_eq!(store.retry(Which::Events(&[failed[0].id])).unwrap(), 1);
-    assert_eq!(store.drop_failed(Which::All).unwrap(), 2);
+    assert_eq!(store.queue().retry(Which::Events(&[failed[0].id])).unwrap(), 1);
+    assert_eq!(store.queue().drop_failed(Which::All).unwrap(), 2);
     assert_eq!(store.counts().unwrap().failed, 0);
-    assert!(store.event(failed[1].id).unwrap().is_some(), "the trace stays");
+    assert!(store.records().event(failed[1].id).unwrap().is_some(), "the trace stays");
 }
 
 #[test]
@@ -175,15 +178,15 @@ fn dead_claims_return_to_the_queue_and_heartbeats_keep_live_ones() {
     two_turns(&world, "a");
     let mut store = world.open();
     let now = Time::now();
-    let batch = store.claim("dead", 100, Duration::ZERO, now).unwrap().unwrap();
-    assert_eq!(store.reclaim("me", now).unwrap(), 3);
-    assert!(matches!(store.heartbeat(&batch, now), Err(StoreError::ClaimLost)));
+    let batch = store.queue().claim_next("dead", 100, Duration::ZERO, now).unwrap().unwrap();
+    assert_eq!(store.queue().reclaim("me", now).unwrap(), 3);
+    assert!(matches!(store.queue().heartbeat(&batch, now), Err(StoreError::ClaimLost)));
 
     let mine = claim(&mut store, now).unwrap();
     let later = now.after(Duration::from_secs(50));
-    store.heartbeat(&mine, later).unwrap();
-    assert_eq!(store.reclaim("me", later.after(Duration::from_secs(50))).unwrap(), 0);
-    assert_eq!(store.reclaim("me", later.after(Duration::from_secs(70))).unwrap(), 3);
+    store.queue().heartbeat(&mine, later).unwrap();
+    assert_eq!(store.queue().reclaim("me", later.after(Duration::from_secs(50))).unwrap(), 0);
+    assert_eq!(store.queue().reclaim("me", later.after(Duration::from_secs(70))).unwrap(), 3);
 }
 
 #[test]
@@ -194,19 +197,19 @@ fn a_crashing_batch_is_halved_until_the_one_event_is_found() {
     }
     let mut store = world.open();
     let now = Time::now();
-    let poison = store.queue(100).unwrap()[5].id;
+    let poison = store.queue().events(100).unwrap()[5].id;
     let mut crashes = 0;
     while let Some(batch) = claim(&mut store, now) {
         if batch.events.iter().any(|event| event.id == poison) {
             crashes += 1;
             assert!(crashes < 100, "it never ends");
-            store.reclaim("the next process", now).unwrap();
+            store.queue().reclaim("the next process", now).unwrap();
         } else {
-            store.confirm(&batch, &Memory::default(), None, now).unwrap();
+            store.queue().confirm(&batch, &Memory::default(), None, now).unwrap();
         }
     }
     assert_eq!(statuses(&store), ["failed"]);
-    assert_eq!(store.queue(1).unwrap()[0].id, poison);
+    assert_eq!(store.queue().events(1).unwrap()[0].id, poison);
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn an_event_is_not_blamed_for_crashes_of_its_whole_turn() {
     let now = Time::now();
     let die = |store: &mut Store| {
         let events = claim(store, now).unwrap().events.len();
-        store.reclaim("the next process", now).unwrap();
+        store.queue().reclaim("the next process", now).unwrap();
         events
     };
     let together: Vec<_> = (0..10).map(|_| die(&mut store)).collect();
@@ -228,7 +231,7 @@ fn an_event_is_not_blamed_for_crashes_of_its_whole_turn() {
     assert_eq!(alone, [1; 9]);
     assert!(!statuses(&store).contains(&"failed".to_owned()));
     let first = claim(&mut store, now).unwrap();
-    store.confirm(&first, &Memory::default(), None, now).unwrap();
+    store.queue().confirm(&first, &Memory::default(), None, now).unwrap();
     let second: Vec<_> = (0..9).map(|_| die(&mut store)).collect();
     assert_eq!(second, [1; 9]);
     assert!(!statuses(&store).contains(&"failed".to_owned()));
@@ -245,7 +248,7 @@ fn a_newer_schema_is_read_and_never_written() {
     assert_eq!(store.read_only(), Some(ReadOnly::NewerSchema(99)));
     assert_eq!(store.counts().unwrap().pending, 6);
     assert!(matches!(
-        store.claim("me", 1, Duration::ZERO, Time::now()),
+        store.queue().claim_next("me", 1, Duration::ZERO, Time::now()),
         Err(StoreError::Schema { found: 99, .. })
     ));
     let record = record_with("a", call("late"), bash("make"));
@@ -262,7 +265,7 @@ fn every_bad_answer_doubles_the_wait_for_the_next_attempt() {
     let mut now = Time::now();
     for seconds in [1, 2, 4] {
         let batch = claim(&mut store, now).unwrap();
-        store.release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
+        store.queue().release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
         let wait = Duration::from_secs(seconds);
         assert_eq!(
             claim(&mut store, now.after(wait).before(Duration::from_millis(1))),
@@ -273,7 +276,7 @@ fn every_bad_answer_doubles_the_wait_for_the_next_attempt() {
         now = now.after(wait + wait / 4);
     }
     let batch = claim(&mut store, now).unwrap();
-    store.release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
+    store.queue().release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
     assert_eq!(statuses(&store)[..3], ["failed"; 3]);
 }
 
@@ -290,7 +293,7 @@ fn batches_that_fail_at_the_same_moment_are_not_all_retried_at_the_same_moment()
     let batches: Vec<Batch> = std::iter::from_fn(|| claim(&mut store, now)).collect();
     assert_eq!(batches.len(), 8);
     for batch in &batches {
-        store.release(batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
+        store.queue().release(batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
     }
     let ready = std::iter::from_fn(|| claim(&mut store, now.after(Duration::from_secs(1)))).count();
     assert!(ready < 8, "a random delay spreads them");
@@ -311,10 +314,10 @@ fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gon
         world.hook(&record);
     };
     let started = || Body::SessionStarted { source: Start::New };
-    let mut store = world.open();
-    let mut claimed = || {
+    let store = world.open();
+    let claimed = || {
         let now = Time(0).after(Duration::from_secs(1_060));
-        store.claim("me", 100, silence, now).unwrap().map(|batch| batch.events.len())
+        store.queue().claim_next("me", 100, silence, now).unwrap().map(|batch| batch.events.len())
     };
     at("before", Some(gone), "app", 0, started());
     at("open", Some(gone), "app", 1, prompt("task"));
@@ -352,28 +355,29 @@ fn silence_ends_a_turn_unless_its_host_lives_and_the_turn_goes_on() {
             world.hook(&EventRecord { host_process: host, ..record });
         }
     }
-    let mut store = world.open();
+    let store = world.open();
     let name = |store: &Store, id| {
-        let sessions = store.sessions(None, 10).unwrap();
+        let sessions = store.sessions().list(None, 10).unwrap();
         sessions.into_iter().find(|row| row.id == id).unwrap().content_session_id
     };
     let later = Time::now().after(Duration::from_mins(6));
-    let mut claimed = |goes_on: bool, now: Time| {
+    let claimed = |goes_on: bool, now: Time| {
         let mut asked = Vec::new();
         let mut ended = Vec::new();
         while let Some(batch) = store
-            .claim_unless("me", 100, silence, now, &mut |store, session| {
+            .queue()
+            .claim("me", 100, silence, now, &mut |store, session| {
                 asked.push(name(store, session));
                 goes_on
             })
             .unwrap()
         {
             ended.push(name(&store, batch.session));
-            store.confirm(&batch, &Memory::default(), None, now).unwrap();
+            store.queue().confirm(&batch, &Memory::default(), None, now).unwrap();
         }
         asked.dedup();
         ended.sort();
-        (asked, ended, store.next_due(silence).unwrap())
+        (asked, ended, store.queue().next_due(silence).unwrap())
     };
     let (asked, ended, _) = claimed(true, Time::now());
     assert!(asked.is_empty() && ended.is_empty(), "nothing is silent");
@@ -392,25 +396,25 @@ fn a_turn_that_goes_on_after_a_silence_is_observed_again_as_a_whole() {
     let now = Time::now().after(Duration::from_mins(1));
     for title in ["Half of it", "More of it"] {
         let batch = claim(&mut store, now).unwrap();
-        store.confirm(&batch, &memory(title), None, now).unwrap();
+        store.queue().confirm(&batch, &memory(title), None, now).unwrap();
         assert_eq!(claim(&mut store, now), None);
-        assert_eq!(store.claim_for_model("me", 100, now).unwrap(), None, "it may go on");
-        store.release_kept(Ended::ForModel, now).unwrap();
-        assert_eq!(store.claim_for_model("me", 100, now).unwrap(), None);
+        assert_eq!(store.queue().claim_for_model("me", 100, now).unwrap(), None, "it may go on");
+        store.queue().release_kept(Ended::ForModel, now).unwrap();
+        assert_eq!(store.queue().claim_for_model("me", 100, now).unwrap(), None);
         let counts = store.counts().unwrap();
         assert_eq!((counts.pending, counts.processing, counts.observations, counts.summaries), (0, 0, 1, 1));
-        assert_eq!(store.queue(10).unwrap(), [], "it is observed");
+        assert_eq!(store.queue().events(10).unwrap(), [], "it is observed");
         world.hook(&record_with("a", call(&format!("after {title}")), bash("make test")));
     }
     // A process that dies with the claim loses nothing.
-    let dead = store.claim("dead", 100, Duration::ZERO, now).unwrap().unwrap();
+    let dead = store.queue().claim_next("dead", 100, Duration::ZERO, now).unwrap().unwrap();
     assert_eq!((dead.events.len(), dead.earlier.len()), (1, 3));
-    store.reclaim("me", now).unwrap();
+    store.queue().reclaim("me", now).unwrap();
     world.hook(&record_with("a", turn("p1"), stop("done")));
     let batch = claim(&mut store, now).unwrap();
     assert_eq!((batch.events.len(), batch.earlier.len()), (2, 3));
-    store.confirm(&batch, &memory("All of it"), None, now).unwrap();
-    let row = store.observation(remora_core::ids::ObservationId(1)).unwrap().unwrap();
+    store.queue().confirm(&batch, &memory("All of it"), None, now).unwrap();
+    let row = store.records().observation(remora_core::ids::ObservationId(1)).unwrap().unwrap();
     assert_eq!((row.observation.title.as_str(), row.source_event_ids.len()), ("All of it", 5));
     let counts = store.counts().unwrap();
     assert_eq!((counts.observations, counts.summaries), (1, 1));
@@ -427,19 +431,19 @@ fn what_silence_claimed_is_kept_until_the_next_prompt_or_for_a_day() {
         world.hook(&record_with(session, turn("p1"), prompt("task")));
         world.hook(&record_with(session, call(&format!("{session}-c1")), bash("make")));
         let batch = claim(store, now).unwrap();
-        store.confirm(&batch, &memory(session), None, now).unwrap();
-        store.release_kept(Ended::Drop, now.after(Duration::from_hours(23))).unwrap();
+        store.queue().confirm(&batch, &memory(session), None, now).unwrap();
+        store.queue().release_kept(Ended::Drop, now.after(Duration::from_hours(23))).unwrap();
         assert_eq!(left(), "2");
     };
     observe(&mut store, "a");
-    store.release_kept(Ended::Drop, now.after(Duration::from_hours(25))).unwrap();
+    store.queue().release_kept(Ended::Drop, now.after(Duration::from_hours(25))).unwrap();
     assert_eq!(left(), "0");
     observe(&mut store, "b");
     world.hook(&record_with("b", turn("p2"), prompt("another")));
-    store.release_kept(Ended::ForModel, now).unwrap();
-    let batch = store.claim_for_model("me", 100, now).unwrap().unwrap();
+    store.queue().release_kept(Ended::ForModel, now).unwrap();
+    let batch = store.queue().claim_for_model("me", 100, now).unwrap().unwrap();
     assert_eq!((batch.prompt_number, batch.events.len()), (1, 2));
-    store.confirm(&batch, &Memory::default(), None, now).unwrap();
+    store.queue().confirm(&batch, &Memory::default(), None, now).unwrap();
     assert_eq!(left(), "0");
     assert_eq!(store.counts().unwrap().observations, 2);
 }
@@ -457,7 +461,7 @@ fn the_same_observation_from_another_session_within_half_a_minute_is_an_echo() {
         }
         let batch = claim(&mut store, began.after(Duration::from_mins(10))).unwrap();
         let now = began.after(Duration::from_secs(seconds));
-        store.confirm(&batch, &memory("Fixed the build"), None, now).unwrap();
+        store.queue().confirm(&batch, &memory("Fixed the build"), None, now).unwrap();
         store.counts().unwrap().observations
     };
     assert_eq!(learn("a", "app", 0), 1);
@@ -478,7 +482,7 @@ fn an_observation_is_an_echo_only_of_the_same_title_and_text_of_a_record_that_ex
         let mut memory = memory(title);
         memory.observations[0].narrative = narrative.into();
         let batch = claim(&mut store, now.after(Duration::from_mins(1))).unwrap();
-        store.confirm(&batch, &memory, None, now).unwrap();
+        store.queue().confirm(&batch, &memory, None, now).unwrap();
         store.counts().unwrap().observations
     };
     assert_eq!(learn("a", 1, "Fixed the build", "Because."), 1);
@@ -498,8 +502,8 @@ fn only_the_owner_of_a_claim_keeps_it_alive() {
     let mine = claim(&mut store, now).unwrap();
     let stranger = Batch { owner: "somebody else".into(), ..mine };
     let later = now.after(Duration::from_secs(50));
-    assert!(matches!(store.heartbeat(&stranger, later), Err(StoreError::ClaimLost)));
-    assert_eq!(store.reclaim_stale(now.after(Duration::from_secs(61))).unwrap(), 3);
+    assert!(matches!(store.queue().heartbeat(&stranger, later), Err(StoreError::ClaimLost)));
+    assert_eq!(store.queue().reclaim_stale(now.after(Duration::from_secs(61))).unwrap(), 3);
 }
 
 #[test]
@@ -510,9 +514,9 @@ fn an_owner_that_exits_releases_only_its_own_claims() {
     let mut store = world.open();
     let now = Time::now();
     claim(&mut store, now).unwrap();
-    let of_another = store.claim("somebody else", 100, Duration::ZERO, now).unwrap().unwrap();
-    assert_eq!(store.release_all("me").unwrap(), 3);
-    store.heartbeat(&of_another, now).unwrap();
+    let of_another = store.queue().claim_next("somebody else", 100, Duration::ZERO, now).unwrap().unwrap();
+    assert_eq!(store.queue().release_all("me").unwrap(), 3);
+    store.queue().heartbeat(&of_another, now).unwrap();
 }
 
 #[test]
@@ -523,13 +527,17 @@ fn a_heartbeat_keeps_only_the_claim_of_its_own_turn_alive() {
     let mut store = world.open();
     let now = Time::now();
     let first = claim(&mut store, now).unwrap();
-    store.remember(&first, &memory("Fixed the build"), now).unwrap();
+    store.queue().remember(&first, &memory("Fixed the build"), now).unwrap();
     let others: Vec<Batch> = std::iter::from_fn(|| claim(&mut store, now)).collect();
     let others: Vec<_> = others.iter().map(|batch| (batch.session, batch.prompt_number)).collect();
     assert!(others.contains(&(first.session, 2)), "another turn of its session");
     assert!(others.iter().any(|other| other.0 != first.session && other.1 == 1), "the same turn of another");
-    store.heartbeat(&first, now.after(Duration::from_secs(50))).unwrap();
-    assert_eq!(store.reclaim_stale(now.after(Duration::from_secs(61))).unwrap(), 6, "the claims of both");
+    store.queue().heartbeat(&first, now.after(Duration::from_secs(50))).unwrap();
+    assert_eq!(
+        store.queue().reclaim_stale(now.after(Duration::from_secs(61))).unwrap(),
+        6,
+        "the claims of both"
+    );
 }
 
 #[test]
@@ -545,7 +553,7 @@ fn events_queued_by_version_9_are_claimed_and_listed() {
     let mut store = world.open();
     let call = |body: &Body| body.tool().unwrap().call.clone();
     let typed = ToolCall::Run { command: "make old".into(), output: "built".into(), exit: None };
-    let listed = store.queue(100).unwrap();
+    let listed = store.queue().events(100).unwrap();
     let used = listed.iter().find(|event| event.kind == "tool_used").unwrap();
     assert_eq!(call(used.payload.as_ref().unwrap()), typed);
     let batch = claim(&mut store, Time::now()).unwrap();
@@ -568,14 +576,14 @@ fn every_turn_of_many_sessions_is_handed_out_once() {
         let worker = if number % 3 == 0 { &mut other } else { &mut store };
         let Some(batch) = claim(worker, now) else { break };
         assert!(seen.insert((batch.session, batch.prompt_number)), "{batch:?}");
-        worker.confirm(&batch, &Memory::default(), None, now).unwrap();
+        worker.queue().confirm(&batch, &Memory::default(), None, now).unwrap();
         if number == 10 {
             world.hook(&record_with("late", turn("p1"), prompt("task")));
             world.hook(&record_with("late", turn("p1"), stop("done")));
         }
     }
     assert_eq!(seen.len(), 151);
-    assert_eq!(store.queue(10).unwrap(), []);
+    assert_eq!(store.queue().events(10).unwrap(), []);
 }
 
 /// The clock was ahead in one session, as in a container or before the network corrected it.
@@ -596,18 +604,18 @@ fn a_clock_that_was_ahead_affects_neither_other_sessions_nor_its_own() {
     send("here", now, prompt("task"));
     send("here", now, bash("make"));
     let silence = Duration::from_mins(5);
-    let mut store = world.open();
+    let store = world.open();
     // The earlier session is over, because its host is gone and another began. The later one is still open.
-    let batch = store.claim("me", 100, silence, now).unwrap().unwrap();
-    let sessions = store.sessions(None, 10).unwrap();
+    let batch = store.queue().claim_next("me", 100, silence, now).unwrap().unwrap();
+    let sessions = store.sessions().list(None, 10).unwrap();
     assert_eq!(sessions.iter().find(|row| row.id == batch.session).unwrap().content_session_id, "ahead");
-    assert_eq!(store.claim("me", 100, silence, now).unwrap(), None, "its turn is open");
+    assert_eq!(store.queue().claim_next("me", 100, silence, now).unwrap(), None, "its turn is open");
     let limit = Time::now().after(Duration::from_mins(1));
     assert!(batch.events.iter().all(|event| event.at < limit), "{batch:?}");
-    store.confirm(&batch, &memory("made of it"), None, now).unwrap();
+    store.queue().confirm(&batch, &memory("made of it"), None, now).unwrap();
     for row in sessions {
         assert!(row.last_activity_at < limit && row.started_at < limit, "{row:?}");
     }
     send("here", Time::now(), bash("make test"));
-    assert_eq!(store.sessions(None, 1).unwrap()[0].content_session_id, "here");
+    assert_eq!(store.sessions().list(None, 1).unwrap()[0].content_session_id, "here");
 }

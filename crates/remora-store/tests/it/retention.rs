@@ -31,24 +31,26 @@ fn logs_and_failed_payloads_expire_and_memory_stays() {
     let now = Time::now();
     for attempt in 0..4 {
         let at = now.after(Duration::from_mins(attempt));
-        let batch = store.claim("me", 100, Duration::ZERO, at).unwrap().unwrap();
-        store.release(&batch, &Failure::BadAnswer("no".into()), Some(&call(at)), at).unwrap();
+        let batch = store.queue().claim_next("me", 100, Duration::ZERO, at).unwrap().unwrap();
+        store.queue().release(&batch, &Failure::BadAnswer("no".into()), Some(&call(at)), at).unwrap();
     }
-    assert_eq!(store.retry(Which::All).unwrap(), 2);
+    assert_eq!(store.queue().retry(Which::All).unwrap(), 2);
     let mut at = now.after(Duration::from_mins(5));
-    while let Some(batch) = store.claim("me", 100, Duration::ZERO, at).unwrap() {
-        store.release(&batch, &Failure::BadAnswer("no".into()), None, at).unwrap();
+    while let Some(batch) = store.queue().claim_next("me", 100, Duration::ZERO, at).unwrap() {
+        store.queue().release(&batch, &Failure::BadAnswer("no".into()), None, at).unwrap();
         at = at.after(Duration::from_mins(1));
     }
     assert_eq!(store.counts().unwrap().failed, 2);
-    let spent = store.spent(now, None).unwrap();
+    let spent = store.queue().spent(now, None).unwrap();
     assert_eq!((spent.calls, spent.tokens, spent.usd.round()), (4, 440, 2.0));
-    let (waiting, failed) = store.payload_bytes().unwrap();
+    let (waiting, failed) = store.queue().payload_bytes().unwrap();
     assert!(waiting == 0 && failed > 0);
 
+    let session = store.sessions().list(None, 1).unwrap()[0].id;
     store
-        .log_retrieval(&Retrieval {
-            session: store.sessions(None, 1).unwrap()[0].id,
+        .injections()
+        .log(&Retrieval {
+            session,
             agent: String::new(),
             moment: Moment::Start,
             prompt: String::new(),
@@ -80,10 +82,6 @@ fn logs_and_failed_payloads_expire_and_memory_stays() {
         Pruned { failed: 2, audit: 1, ..Pruned::default() }
     );
     assert!(backups.join("mine.db").exists() && !backups.join("before-schema-1-1.db").exists());
-    assert_eq!(
-        (store.counts().unwrap().prompts, store.about_documents().unwrap()),
-        (1, 1),
-        "it can be found"
-    );
-    assert_eq!(store.sessions(None, 1).unwrap()[0].events, 2, "the traces stay");
+    assert_eq!((store.counts().unwrap().prompts, store.index().size().unwrap()), (1, 1), "it can be found");
+    assert_eq!(store.sessions().list(None, 1).unwrap()[0].events, 2, "the traces stay");
 }

@@ -38,17 +38,17 @@ fn learn(world: &World, store: &mut Store, session: &str, memory: &Memory) {
         let origin = turn(&format!("{session}-{number}"));
         world.hook(&EventRecord::new(clean(event(session, &root, origin, body)), Time::now()));
     }
-    let batch = store.claim("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
-    store.confirm(&batch, memory, None, Time::now()).unwrap();
+    let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    store.queue().confirm(&batch, memory, None, Time::now()).unwrap();
 }
 
 /// The observations about the file that an unrelated session gets.
 fn about_file(world: &World, store: &Store) -> Vec<i64> {
-    let project = store.projects().unwrap()[0].id;
+    let project = store.projects().list().unwrap()[0].id;
     let path = world.path("app").canonicalize().unwrap().join(Path::new("src/total.rs"));
-    let file = store.project_file(project, &path).unwrap().unwrap();
+    let file = store.files().get(project, &path).unwrap().unwrap();
     let nobody = KnownSession { id: remora_core::ids::SessionId(99), project, last_prompt_at: None };
-    store.about_file(&nobody, &file).unwrap().iter().map(|about| about.known.id).collect()
+    store.files().about(&nobody, &file).unwrap().iter().map(|about| about.known.id).collect()
 }
 
 #[test]
@@ -57,13 +57,13 @@ fn a_superseded_observation_is_not_recalled_and_search_names_its_replacement() {
     let mut store = world.open();
     let observations = vec![observation("Totals are floats"), observation("Totals are cents")];
     learn(&world, &mut store, "a", &Memory { observations, ..Memory::default() });
-    let project = store.projects().unwrap()[0].id;
+    let project = store.projects().list().unwrap()[0].id;
     let start = |store: &Store| -> Vec<i64> {
-        let material = store.material(project, Recall::Everything, 5).unwrap();
+        let material = store.injections().session_context(project, Recall::Everything, 5).unwrap();
         material.observations.iter().map(|known| known.id).collect()
     };
     let touched = |store: &Store| -> Vec<i64> {
-        store.touched_files(project).unwrap().iter().map(|touched| touched.known.id).collect()
+        store.files().touched(project).unwrap().iter().map(|touched| touched.known.id).collect()
     };
     let all = |store: &Store| (start(store), touched(store), about_file(&world, store));
     assert_eq!(all(&store), (vec![2, 1], vec![2, 1], vec![2, 1]));
@@ -71,14 +71,14 @@ fn a_superseded_observation_is_not_recalled_and_search_names_its_replacement() {
         "UPDATE observations SET superseded_by = (SELECT uuid FROM observations WHERE id = 2) WHERE id = 1";
     world.sql(replace);
     assert_eq!(all(&store), (vec![2], vec![2], vec![2]));
-    let found = store.newest(&Filters::new(ProjectScope::One(project)), 10).unwrap();
+    let found = store.index().newest(&Filters::new(ProjectScope::One(project)), 10).unwrap();
     let replaced = |store: &Store| -> Vec<_> {
-        let rows = store.documents(&found).unwrap().into_iter();
+        let rows = store.index().documents(&found).unwrap().into_iter();
         let rows = rows.filter(|row| row.kind.is_some());
         rows.map(|row| (row.record.number, row.superseded, row.superseded_by)).collect()
     };
     assert_eq!(replaced(&store), [(2, false, None), (1, true, Some(ObservationId(2)))]);
-    let outlines = store.outlines(&found).unwrap();
+    let outlines = store.index().outlines(&found).unwrap();
     assert!(outlines.iter().all(|outline| outline.superseded == (outline.record.to_string() == "1")));
     // The replacement may be on another machine, or deleted.
     world.sql("UPDATE observations SET deleted_at = 1 WHERE id = 2");
@@ -118,7 +118,8 @@ fn a_correction_supersedes_refuted_observations_of_its_own_session_only() {
     assert_eq!(about_file(&world, &store), [4, 1]);
     assert_eq!(is_so(same, "facts AS next WHERE o.id = 3 AND next.valid_to IS NULL"), "yes");
     // A refuted turn counts as wrong; the turn that corrects it does not.
-    let repeats = |name: &str| store.repeats_wrong(name.parse().unwrap(), &CalledWrong::default()).unwrap();
+    let repeats =
+        |name: &str| store.records().repeats_wrong(name.parse().unwrap(), &CalledWrong::default()).unwrap();
     assert_eq!(["t1", "t2", "t3", "t4", "t5"].map(repeats), [false, true, true, false, false]);
 }
 
@@ -140,7 +141,8 @@ fn a_summary_written_before_the_correction_counts_as_wrong() {
         ..Memory::default()
     };
     learn(&world, &mut store, "a", &corrected);
-    let repeats = |name: &str| store.repeats_wrong(name.parse().unwrap(), &CalledWrong::default()).unwrap();
+    let repeats =
+        |name: &str| store.records().repeats_wrong(name.parse().unwrap(), &CalledWrong::default()).unwrap();
     assert_eq!(["s1", "s2"].map(repeats), [true, false]);
 }
 
@@ -154,11 +156,11 @@ fn the_summary_of_a_session_is_the_newest_that_is_not_a_checkpoint() {
     }
     world.sql("UPDATE session_summaries SET session_id = 1");
     world.sql("UPDATE session_summaries SET checkpoint = 1 WHERE request = 'step'");
-    let project = store.projects().unwrap()[0].id;
-    let summaries = store.material(project, Recall::Everything, 5).unwrap().summaries;
+    let project = store.projects().list().unwrap()[0].id;
+    let summaries = store.injections().session_context(project, Recall::Everything, 5).unwrap().summaries;
     assert_eq!(summaries.iter().map(|session| session.request.as_str()).collect::<Vec<_>>(), ["second"]);
-    let session = store.sessions_named("a").unwrap()[0].id;
-    assert_eq!(store.session_summaries(session).unwrap().len(), 3, "history is kept");
+    let session = store.sessions().named("a").unwrap()[0].id;
+    assert_eq!(store.records().summaries_of(session).unwrap().len(), 3, "history is kept");
 }
 
 #[test]
@@ -171,8 +173,8 @@ fn the_mark_changes_if_a_summary_goes_or_is_exchanged_and_not_with_a_checkpoint(
     };
     learn(&mut store, "a");
     learn(&mut store, "b");
-    let project = store.projects().unwrap()[0].id;
-    let mark = |store: &Store| store.memory_mark(project).unwrap();
+    let project = store.projects().list().unwrap()[0].id;
+    let mark = |store: &Store| store.projects().memory_mark(project).unwrap();
     let both = mark(&store);
     world.sql("UPDATE session_summaries SET deleted_at = 1 WHERE id = 1");
     let second = mark(&store);
@@ -189,8 +191,8 @@ fn the_mark_changes_if_a_summary_goes_or_is_exchanged_and_not_with_a_checkpoint(
 #[test]
 fn undoing_a_merge_leaves_what_another_change_of_the_same_moment_replaced() {
     let world = World::new();
-    let mut store = world.open();
-    let project = store.adopt_project(&locate(&world.make_repository("app", None)), Time(1)).unwrap();
+    let store = world.open();
+    let project = store.projects().adopt(&locate(&world.make_repository("app", None)), Time(1)).unwrap();
     let ids: Vec<ObservationId> = (0..4)
         .map(|number| {
             let draft = Draft {
@@ -201,14 +203,14 @@ fn undoing_a_merge_leaves_what_another_change_of_the_same_moment_replaced() {
                 files: Vec::new(),
             };
             let text = SavedText::new(&draft).unwrap();
-            store.save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap().id()
+            store.records().save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap().id()
         })
         .collect();
-    let merged = store.observation(ids[0]).unwrap().unwrap().observation;
-    store.replace_observations(ids[0], &[ids[1]], Some(&merged), SavedBy::Person, Time(9)).unwrap();
-    store.replace_observations(ids[2], &[ids[3]], None, SavedBy::Person, Time(9)).unwrap();
-    store.undo_edit(ids[0], Time(10)).unwrap();
-    let changes = |id| store.revisions(id).unwrap().len();
+    let merged = store.records().observation(ids[0]).unwrap().unwrap().observation;
+    store.records().replace(ids[0], &[ids[1]], Some(&merged), SavedBy::Person, Time(9)).unwrap();
+    store.records().replace(ids[2], &[ids[3]], None, SavedBy::Person, Time(9)).unwrap();
+    store.records().undo_edit(ids[0], Time(10)).unwrap();
+    let changes = |id| store.records().revisions(id).unwrap().len();
     assert_eq!((changes(ids[0]), changes(ids[1])), (0, 0), "undone");
     assert_eq!(changes(ids[3]), 1, "another change");
 }

@@ -72,7 +72,7 @@ pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
     let Preview { project, injection } = start::preview(&store, &selector, settings, reader, Time::now())?;
     if app.json {
         let observations: Option<Vec<i64>> = injection.as_ref().map(Injection::observations);
-        let names = store.projects()?;
+        let names = store.projects().list()?;
         output::json(&json!({
             "project": names.iter().find(|row| row.id == project).map(|row| &row.name),
             "text": injection.as_ref().map(|injection| &injection.text),

@@ -78,7 +78,7 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     for (number, lines) in sessions()?.iter().enumerate() {
         let is_shown = number == 0 && !app.json;
         replay(&dir, &mut store, lines, &mut tally)?;
-        let session = store.sessions(None, 1)?.into_iter().next().filter(|_| is_shown);
+        let session = store.sessions().list(None, 1)?.into_iter().next().filter(|_| is_shown);
         // Observing deletes the tool calls that are shown here.
         if let Some(session) = &session {
             print_session(&store, session)?;
@@ -89,7 +89,7 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
             print_recalled(&mut store, session)?;
         }
     }
-    let (counts, sessions) = (store.counts()?, store.sessions(None, 10)?);
+    let (counts, sessions) = (store.counts()?, store.sessions().list(None, 10)?);
     if let Temporary::Kept(_) = temporary {
         bring_past(&dir, &mut store)?;
     }
@@ -173,8 +173,8 @@ fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
     let events = count(session.events, "event");
     prose(&paint(DIM, &format!("{} · {day} · {} · {events}", session.project, session.host)));
     say("");
-    let events = store.session_events(session.id)?;
-    let prompts = store.prompts(session.id)?;
+    let events = store.records().events_of(session.id)?;
+    let prompts = store.records().prompts(session.id)?;
     for number in 1..=session.prompts {
         let Some(turn) = prompts.iter().find(|turn| turn.prompt_number == number) else {
             prose(&format!("  {}", paint(YELLOW, "■ a private turn: nothing of it was stored")));
@@ -237,7 +237,7 @@ fn redacted(payload: &Body) -> i64 {
 /// Prints the observations of a session.
 fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
     prose(&paint(BOLD, "What the built-in observer learned, without a model"));
-    for row in store.session_observations(session.id)? {
+    for row in store.records().of_session(session.id)? {
         let observation = &row.observation;
         let title = format!("{} #{} {}", observation.kind.emoji(), row.id, observation.title);
         print_below("  ", &title, Style::new(), 1);

@@ -75,7 +75,7 @@ fn scope(store: &Store, which: &WhichIndex) -> Result<ProjectScope> {
 }
 
 fn status(app: &App, store: &Store, scope: ProjectScope) -> Result<()> {
-    let state = store.index_state(scope)?;
+    let state = store.index().state(scope)?;
     let settings = &app.settings.search;
     let health = embedder_health(app, settings);
     if app.json {

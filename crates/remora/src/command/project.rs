@@ -53,7 +53,7 @@ pub(crate) fn run(app: &App, arguments: &Project) -> Result<()> {
 fn list(app: &App) -> Result<()> {
     let store = app.open()?;
     let reach = app.caller(&store)?.reach;
-    let mut projects = store.projects()?;
+    let mut projects = store.projects().list()?;
     projects.retain(|project| reach.includes(Some(project.id)));
     if app.json {
         return output::json(&json!({ "projects": projects }));

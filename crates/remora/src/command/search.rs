@@ -312,7 +312,7 @@ fn nothing(
         ProjectSelector::All => "all projects".to_owned(),
         selector => {
             let id = remora_app::project_or_global(store, selector)?;
-            let known = store.projects()?.into_iter().find(|project| project.id == id);
+            let known = store.projects().list()?.into_iter().find(|project| project.id == id);
             // A directory without memory is no project yet.
             known.map_or_else(|| "this directory".to_owned(), |project| format!("project {}", project.name))
         }

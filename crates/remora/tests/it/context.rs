@@ -353,7 +353,7 @@ fn the_daemon_stores_the_changed_files_of_git_for_hooks() {
     start(&background);
     background.wait("what git says", || {
         let store = Store::open(&DataDir::new(world.data())).unwrap();
-        store.changed_files(ProjectId(1)).unwrap() == ["kept.rs", "new/"]
+        store.files().changed(ProjectId(1)).unwrap() == ["kept.rs", "new/"]
     });
     assert!(!project.join(".git/index.lock").exists());
 }

@@ -46,7 +46,7 @@ fn elsewhere(world: &World, arguments: &[&str]) -> Command {
 
 /// Saves many observations directly in the store, which is faster than commands.
 fn save_many(world: &World, directory: &Path, count: usize) {
-    let mut store = Store::open(&DataDir::new(world.data())).unwrap();
+    let store = Store::open(&DataDir::new(world.data())).unwrap();
     let target = SaveFor::Directory(locate(directory));
     for number in 0..count {
         let text = format!(
@@ -62,7 +62,10 @@ fn save_many(world: &World, directory: &Path, count: usize) {
             facts: vec![format!("Part {number} weighs {} grams", number * 3)],
             files: Vec::new(),
         };
-        store.save(&target, &SavedText::new(&draft).unwrap(), SavedBy::Program, Time::now()).unwrap();
+        store
+            .records()
+            .save(&target, &SavedText::new(&draft).unwrap(), SavedBy::Program, Time::now())
+            .unwrap();
     }
 }
 

@@ -135,7 +135,7 @@ impl<'a> Pipeline<'a> {
     pub(super) fn finish(mut self) -> Result<ImportReport, AppError> {
         self.flush()?;
         for (session, (first, last)) in std::mem::take(&mut self.implied) {
-            self.store.widen_session(session, first, last)?;
+            self.store.sessions().widen(session, first, last)?;
         }
         Ok(self.report)
     }
@@ -185,7 +185,7 @@ impl<'a> Pipeline<'a> {
         if records.is_empty() {
             return Ok(());
         }
-        for ((kind, place), outcome) in labels.into_iter().zip(self.store.import_records(&records)?) {
+        for ((kind, place), outcome) in labels.into_iter().zip(self.store.records().import(&records)?) {
             self.report.settle(kind, outcome);
             if let (ImportOutcome::Imported, Some(place)) = (outcome, place) {
                 self.report.projects[place].records += 1;

@@ -82,7 +82,7 @@ impl Pipeline<'_> {
             last_activity_at: last,
             completed_at: line.ended.map(|date| date.0.min(now)),
         };
-        let (session, owner, outcome) = self.store.import_session(&new)?;
+        let (session, owner, outcome) = self.store.sessions().import(&new)?;
         self.sessions.extend(names.map(|name| (name, Ok((session, owner)))));
         // Without an end in the line, the session's records determine how long it lasted.
         if outcome == ImportOutcome::Imported && line.until.is_none() {
@@ -154,7 +154,7 @@ impl Pipeline<'_> {
                 last_activity_at: at,
                 completed_at: Some(at),
             };
-            let (session, owner, outcome) = self.store.import_session(&new)?;
+            let (session, owner, outcome) = self.store.sessions().import(&new)?;
             self.sessions.insert(key(host, id), Ok((session, owner)));
             if outcome == ImportOutcome::Imported {
                 self.implied.insert(session, (at, at));
@@ -200,7 +200,7 @@ impl Pipeline<'_> {
         if let Some(known) = known {
             return Ok(known.clone());
         }
-        let row = self.store.project(id)?.ok_or_else(|| AppError::UnknownProject(id.to_string()))?;
+        let row = self.store.projects().get(id)?.ok_or_else(|| AppError::UnknownProject(id.to_string()))?;
         let place = Some(self.listed(&row.name, Path::new(&row.root), ImportOutcome::Known));
         let known = Known { id, root: row.root.into(), place };
         self.projects.insert(format!("#{id}"), Ok(known.clone()));
@@ -230,8 +230,8 @@ impl Pipeline<'_> {
             return Ok(Err(Skipped::ExcludedProject));
         }
         let new = ImportedProject { uuid, name: name.to_owned(), place, at };
-        let (id, outcome) = self.store.import_project(&new)?;
-        let root = match self.store.project(id)? {
+        let (id, outcome) = self.store.projects().import(&new)?;
+        let root = match self.store.projects().get(id)? {
             Some(row) => PathBuf::from(row.root),
             None => root,
         };

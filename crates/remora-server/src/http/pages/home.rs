@@ -247,7 +247,7 @@ fn entries(store: &Store, stretch: Stretch) -> Result<(Vec<Entry>, Option<Cursor
         entries.push(match row {
             FeedRow::Observation(row) => of_observation(&row),
             FeedRow::Summary(row) => of_summary(&row),
-            FeedRow::Prompt(row) => of_prompt(&row, store.session_project(row.session_id)?),
+            FeedRow::Prompt(row) => of_prompt(&row, store.sessions().project(row.session_id)?),
         });
     }
     Ok((entries, stretch.next))
@@ -329,7 +329,7 @@ fn of_id(store: &Store, id: &str) -> Result<Option<Entry>, remora_app::AppError>
     Ok(match record(store, id)? {
         Record::Observation(row) => Some(of_observation(&row)),
         Record::Summary(row) => Some(of_summary(&row)),
-        Record::Turn(row) => Some(of_prompt(&row, store.session_project(row.session_id)?)),
+        Record::Turn(row) => Some(of_prompt(&row, store.sessions().project(row.session_id)?)),
         _ => None,
     })
 }

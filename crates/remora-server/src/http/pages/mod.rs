@@ -111,7 +111,8 @@ impl Frame {
         project: Option<i64>,
     ) -> Result<Self, ApiError> {
         // The position is read first: a row stored during the rendering is rather sent twice than never.
-        let (latest, projects) = http.read(|store| Ok((store.latest()?, store.projects()?))).await?;
+        let (latest, projects) =
+            http.read(|store| Ok((store.records().latest()?, store.projects().list()?))).await?;
         Ok(Self {
             title: title.to_owned(),
             here,
