@@ -3,56 +3,35 @@
 //! Hooks, commands, the daemon's HTTP interface and the demo are doors: they parse their input, call a function of this
 //! crate, and format the result. So the same request has the same result through every door.
 //!
-//! | module | use case |
+//! | module | use cases |
 //! |---|---|
 //! | [`caller`] | says who asks, and which projects they may reach |
 //! | [`capture`] | decides what of a host's report may be stored |
 //! | [`recall`] | chooses what is injected at the start of a session, with a prompt, before a file |
-//! | [`search`], [`timeline`], [`records`], [`related`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`], [`retrievals`], [`stats`] | answer queries |
-//! | [`save`], [`judge`], [`edit`], [`facts`], [`forget`], [`pause`], [`privacy`] | apply what a user says |
-//! | [`import`], [`export`] | exchange memory with other programs |
-//! | [`install`], [`context_files`], [`settings`], [`status`], [`costs`], [`notes`], [`index`], [`queue`], [`backup`], [`projects`], [`doctor`] | run and maintain Remora |
+//! | [`search`]: [`timeline`], [`records`], [`related`], [`session_summary`], [`story`], [`feed`], [`files`], [`why`], [`retrievals`] | answers queries |
+//! | `memory`: [`save`], [`judge`], [`edit`], [`facts`], [`forget`], [`privacy`] | applies what a user says |
+//! | `transfer`: [`import`], [`export`] | exchanges memory with other programs |
+//! | `operate`: [`install`], [`context_files`], [`settings`], [`status`], [`stats`], [`costs`], [`notes`], [`index`], [`queue`], [`pause`], [`backup`], [`projects`], [`doctor`] | runs and maintains Remora |
 //!
 //! This crate knows no wire format, no HTTP, and no output format.
 
-pub mod backup;
 pub mod caller;
 pub mod capture;
-pub mod context_files;
-pub mod costs;
-pub mod doctor;
-pub mod edit;
 mod error;
-pub mod export;
-pub mod facts;
-pub mod feed;
-pub mod files;
-pub mod forget;
-pub mod import;
-pub mod index;
-pub mod install;
-pub mod judge;
-pub mod notes;
-pub mod pause;
-pub mod privacy;
-pub mod projects;
-pub mod queue;
+mod memory;
+mod operate;
 pub mod recall;
-pub mod records;
-pub mod related;
-pub mod remedy;
-mod repeats;
-pub mod retrievals;
-pub mod save;
 mod scope;
 pub mod search;
-pub mod session_summary;
-pub mod settings;
-pub mod stats;
-pub mod status;
-pub mod story;
-pub mod timeline;
-pub mod why;
+mod transfer;
+
+pub use memory::{edit, facts, forget, judge, privacy, save};
+pub use operate::{
+    backup, context_files, costs, doctor, index, install, notes, pause, projects, queue, remedy, settings,
+    stats, status,
+};
+pub use search::{feed, files, records, related, retrievals, session_summary, story, timeline, why};
+pub use transfer::{export, import};
 
 pub use caller::{Ancestors, Caller, REACH_HINT, Reach};
 pub use error::AppError;

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::record_id;
-use crate::repeats::repeats;
+use crate::search::repeats::repeats;
 use crate::search::{MAX_LIMIT, SearchRequest, date};
 use crate::{AppError, ProjectSelector, project, session_id};
 use remora_search::Edge;

@@ -1,4 +1,15 @@
-//! Search in memory.
+//! Answers queries: search here; what else reads memory, one module each.
+
+pub mod feed;
+pub mod files;
+pub mod records;
+pub mod related;
+pub(crate) mod repeats;
+pub mod retrievals;
+pub mod session_summary;
+pub mod story;
+pub mod timeline;
+pub mod why;
 
 use remora_core::document::{ProjectScope, RecordKind};
 use remora_core::host::Host;

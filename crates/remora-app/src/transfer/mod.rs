@@ -1,0 +1,4 @@
+//! Exchanges memory with other programs and other machines.
+
+pub mod export;
+pub mod import;
