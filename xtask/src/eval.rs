@@ -35,7 +35,7 @@ fn evaluate(set: &Set, embedder: &mut Cached) -> Result<()> {
         loaded.push(collection.load(&mut store, &set.name)?);
     }
     let mut indexed = 0;
-    while let count @ 1.. = index_next(&mut store, embedder, true)? {
+    while let count @ 1.. = index_next(&store, embedder, true)? {
         indexed += count;
         if indexed % 512 == 0 {
             embedder.save()?;

@@ -13,7 +13,7 @@ use remora_store::{FoundProject, HostProcess, SavedBy, Selection, SessionRow, St
 use remora_sys::process::Identity;
 
 use crate::records::record_id;
-use crate::{AppError, ProjectSelector, project_or_global};
+use crate::{AppError, ProjectSelector, Runtime, project_or_global};
 
 /// The value of `mcp.projects` that means every project.
 const ALL: &str = "all";
@@ -43,11 +43,12 @@ pub struct Caller {
 
 impl Caller {
     /// The caller of a command of this process. `is_typed` says whether it has a terminal, and no agent's environment.
-    pub fn of_command(store: &Store, settings: &Settings, is_typed: bool) -> Result<Self, AppError> {
+    pub fn of_command(rt: &dyn Runtime, is_typed: bool) -> Result<Self, AppError> {
+        let store = rt.store();
         let Some(own) = store.sessions().projects_of_host(&Ancestors::of_this_process().0)? else {
             return Ok(Self::without_memory(is_typed));
         };
-        let reach = Reach::with_allowed(store, own, settings)?;
+        let reach = Reach::with_allowed(store, own, rt.settings())?;
         Ok(Self { by: SavedBy::Program, is_agent: true, reach })
     }
 
@@ -84,11 +85,11 @@ impl Reach {
     /// The reach of an agent's tool server. Its project is that of the session of the host that runs it or, if no host is
     /// known, `home`: the directory it was started for, or the project in its address.
     pub fn of_server(
-        store: &Store,
+        rt: &dyn Runtime,
         home: Option<&ProjectSelector>,
         ancestors: &Ancestors,
-        settings: &Settings,
     ) -> Result<Self, AppError> {
+        let store = rt.store();
         let own = match (store.sessions().projects_of_host(&ancestors.0)?, home) {
             (Some(own), _) => own,
             (None, None | Some(ProjectSelector::All)) => vec![ProjectId::NONE],
@@ -98,7 +99,7 @@ impl Reach {
                 Err(error) => return Err(error),
             },
         };
-        Self::with_allowed(store, own, settings)
+        Self::with_allowed(store, own, rt.settings())
     }
 
     /// These projects, and those that the user allows.

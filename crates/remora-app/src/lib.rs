@@ -21,6 +21,7 @@ mod error;
 mod memory;
 mod operate;
 pub mod recall;
+mod runtime;
 mod scope;
 pub mod search;
 mod transfer;
@@ -35,6 +36,7 @@ pub use transfer::{export, import};
 
 pub use caller::{Ancestors, Caller, REACH_HINT, Reach};
 pub use error::AppError;
+pub use runtime::{Alone, Local, Outside, Runtime};
 pub use scope::{
     ProjectSelector, is_relative_path, latest_session, project, project_named, project_or_global, scope,
     session, session_id,
@@ -48,4 +50,15 @@ pub struct SearchBackend<'a> {
     pub searcher: &'a Searcher,
     /// If `None`, search uses words only.
     pub embedder: Option<&'a mut dyn Embed>,
+}
+
+impl SearchBackend<'_> {
+    /// The same parts for one search of several.
+    pub fn reborrow(&mut self) -> SearchBackend<'_> {
+        let embedder: Option<&mut dyn Embed> = match &mut self.embedder {
+            Some(embedder) => Some(&mut **embedder),
+            None => None,
+        };
+        SearchBackend { searcher: self.searcher, embedder }
+    }
 }

@@ -61,7 +61,7 @@ pub fn check_root(root: &Path) -> Result<(), String> {
 }
 
 /// Enables these forms below `root`, in addition to those that are enabled, and writes the files.
-pub fn enable(store: &mut Store, project: ProjectId, root: &str, forms: Forms) -> Result<Report, StoreError> {
+pub fn enable(store: &Store, project: ProjectId, root: &str, forms: Forms) -> Result<Report, StoreError> {
     change(store, project, root, |at| {
         at.forms.claude_md |= forms.claude_md;
         at.forms.folders |= forms.folders;
@@ -70,12 +70,7 @@ pub fn enable(store: &mut Store, project: ProjectId, root: &str, forms: Forms) -
 }
 
 /// Disables these forms below `root` and removes what was written for them.
-pub fn disable(
-    store: &mut Store,
-    project: ProjectId,
-    root: &str,
-    forms: Forms,
-) -> Result<Report, StoreError> {
+pub fn disable(store: &Store, project: ProjectId, root: &str, forms: Forms) -> Result<Report, StoreError> {
     change(store, project, root, |at| {
         at.forms.claude_md &= !forms.claude_md;
         at.forms.folders &= !forms.folders;
@@ -84,7 +79,7 @@ pub fn disable(
 }
 
 fn change(
-    store: &mut Store,
+    store: &Store,
     project: ProjectId,
     root: &str,
     change: impl FnOnce(&mut FilesAt),
@@ -121,7 +116,7 @@ fn place_of(all: &mut Vec<FilesAt>, root: &str) -> usize {
 }
 
 /// Updates the files of a project, below every root that has any.
-pub fn refresh(store: &mut Store, project: ProjectId) -> Result<Vec<Report>, StoreError> {
+pub fn refresh(store: &Store, project: ProjectId) -> Result<Vec<Report>, StoreError> {
     let _lock = store.lock_context_files()?;
     let mut all = store.files().context_files(project)?;
     let mut reports = Vec::new();
@@ -149,7 +144,7 @@ pub fn new_problems(earlier: &[FilesAt], now: &[FilesAt]) -> Vec<String> {
 
 /// Updates the files below one root and stores their list. A root without files is dropped.
 fn refresh_at(
-    store: &mut Store,
+    store: &Store,
     project: ProjectId,
     all: &mut Vec<FilesAt>,
     number: usize,
@@ -177,7 +172,7 @@ fn refresh_at(
 }
 
 fn write_below(
-    store: &mut Store,
+    store: &Store,
     project: ProjectId,
     all: &mut [FilesAt],
     number: usize,

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use remora_app::{Ancestors, AppError, ProjectSelector, Reach, is_relative_path};
-use remora_store::Store;
+use remora_app::{Ancestors, AppError, ProjectSelector, Reach, Runtime, is_relative_path};
 
 use crate::Memory;
 use crate::failure::{Failure, PROJECTS};
@@ -28,7 +27,8 @@ impl<M: Memory> Asker<M> {
         let named = named.map(str::trim).filter(|name| !name.is_empty() && *name != ".");
         let (selector, is_named) = (self.meant(named)?, named.is_some());
         let reach = self.reach().await?;
-        let read = move |store: &Store| {
+        let read = move |rt: &dyn Runtime| {
+            let store = rt.store();
             if is_named { reach.scope_of(store, selector) } else { reach.own(store, selector) }
         };
         Ok(self.memory.read(read).await?)
@@ -36,15 +36,14 @@ impl<M: Memory> Asker<M> {
 
     /// What the host may reach.
     pub(crate) async fn reach(&self) -> Result<Reach, AppError> {
-        let (home, ancestors, settings) = (self.home.clone(), self.ancestors.clone(), self.memory.settings());
-        let read = move |store: &Store| Reach::of_server(store, home.as_ref(), &ancestors, &settings);
-        self.memory.read(read).await
+        let (home, ancestors) = (self.home.clone(), self.ancestors.clone());
+        self.memory.read(move |rt| Reach::of_server(rt, home.as_ref(), &ancestors)).await
     }
 
     /// Fails for an id beyond reach.
     pub(crate) async fn check_reach(&self, id: String) -> Result<(), AppError> {
         let reach = self.reach().await?;
-        self.memory.read(move |store| reach.record(store, &id)).await
+        self.memory.read(move |rt| reach.record(rt.store(), &id)).await
     }
 
     fn meant(&self, named: Option<&str>) -> Result<ProjectSelector, Failure> {

@@ -1,53 +1,31 @@
-//! Access to memory, independent of the process that has it open.
+//! Runs use cases in the process that has memory open, without blocking the server.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use remora_app::AppError;
-use remora_app::forget::{self, ForgetRequest, Forgotten, Plan};
-use remora_app::search::SearchRequest;
-use remora_core::settings::Settings;
-use remora_core::time::Time;
-use remora_search::Results;
-use remora_store::Store;
+use remora_app::{AppError, Runtime};
 
 /// What the server needs from its process. Nothing is opened before one of these is called.
 pub trait Memory: Send + Sync + 'static {
-    /// Searches in the process that has the model and the vectors.
-    fn search(&self, request: SearchRequest) -> impl Future<Output = Result<Results, AppError>> + Send;
-
-    /// Plans what would be forgotten. Changes nothing.
-    fn plan_forgetting(&self, request: ForgetRequest) -> impl Future<Output = Result<Plan, AppError>> + Send {
-        async move {
-            let similar = match forget::similar(&request) {
-                Some(search) => Some(self.search(search).await?),
-                None => None,
-            };
-            self.read(move |store| forget::plan(store, &request, similar.as_ref(), Time::now())).await
-        }
-    }
-
-    /// Carries out a plan, with everything that follows a change.
-    fn forget(&self, plan: Plan, undo: Duration) -> impl Future<Output = Result<Forgotten, AppError>> + Send;
-
     /// Runs a use case that only reads.
     fn read<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Store) -> Result<T, AppError> + Send + 'static,
+        ask: impl FnOnce(&dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> impl Future<Output = Result<T, AppError>> + Send;
 
-    /// Runs a use case that changes memory, with everything that follows it: context files, vectors.
-    fn change<T: Send + 'static>(
+    /// Runs a use case that searches, where the model and the vectors are. `text` is what an embedder should embed for it.
+    fn find<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+        text: Option<String>,
+        ask: impl FnOnce(&dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> impl Future<Output = Result<T, AppError>> + Send;
 
-    /// Runs a use case that writes, but changes no memory.
+    /// Runs a use case that writes.
     fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+        work: impl FnOnce(&mut dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> impl Future<Output = Result<T, AppError>> + Send;
 
-    /// The effective settings.
-    fn settings(&self) -> Arc<Settings>;
+    /// The same for a use case that may take seconds, because it aparts files.
+    fn apart<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Runtime) -> Result<T, AppError> + Send + 'static,
+    ) -> impl Future<Output = Result<T, AppError>> + Send;
 }

@@ -2,7 +2,7 @@
 
 use remora_app::caller::REACH_HINT;
 use remora_app::session_summary::{WhichSummary, session_summary};
-use remora_app::{AppError, records};
+use remora_app::{AppError, Runtime, records};
 use remora_core::context::{framed_short, safe};
 use remora_core::time::Time;
 use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
@@ -38,9 +38,9 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 /// The latest records of the host's project; empty if the project is unknown.
 pub(crate) async fn latest<M: Memory>(asker: &Asker<M>) -> Result<Vec<Resource>, ErrorData> {
     let Ok(home) = asker.scope_of(None).await else { return Ok(Vec::new()) };
-    let read = move |store: &_| {
-        let project = remora_app::project(store, &home)?;
-        records::latest(store, project, MAX_OBSERVATIONS)
+    let read = move |rt: &dyn Runtime| {
+        let project = remora_app::project(rt.store(), &home)?;
+        records::latest(rt, project, MAX_OBSERVATIONS)
     };
     let latest = match asker.memory.read(read).await {
         Ok(latest) => latest,
@@ -70,14 +70,14 @@ pub(crate) async fn read<M: Memory>(asker: &Asker<M>, uri: &str) -> Result<ReadR
     };
     let shown = if let Some(id) = uri.strip_prefix(OBSERVATIONS) {
         let ids = vec![id.to_owned()];
-        let batch = asker.memory.write(move |store| records::batch(store, &ids, &reach, Time::now())).await;
+        let batch = asker.memory.write(move |rt| records::batch(rt, &ids, &reach)).await;
         batch.map_err(failed)?.found.first().map(Shown::new)
     } else if let Some(id) = uri.strip_prefix(SESSIONS) {
         let which = WhichSummary::Of(id.to_owned());
         let id = id.to_owned();
-        let read = move |store: &_| {
-            reach.record(store, &id)?;
-            session_summary(store, &which)
+        let read = move |rt: &dyn Runtime| {
+            reach.record(rt.store(), &id)?;
+            session_summary(rt, &which)
         };
         match asker.memory.read(read).await {
             Ok(found) => found.as_ref().map(shown::session_summary),

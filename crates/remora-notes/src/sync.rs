@@ -20,7 +20,7 @@ pub struct Done {
 }
 
 /// Removes some notes. `false` if none were left.
-pub fn forget_some(store: &mut Store) -> Result<bool, StoreError> {
+pub fn forget_some(store: &Store) -> Result<bool, StoreError> {
     let ids: Vec<_> = store.notes().known()?.iter().take(STEP).map(|note| note.id).collect();
     if !ids.is_empty() {
         store.notes().remove(&ids)?;
@@ -30,17 +30,13 @@ pub fn forget_some(store: &mut Store) -> Result<bool, StoreError> {
 
 /// Updates which notes are injected into every session. Called repeatedly during a sync, so that the first notes take
 /// effect before the last are read.
-pub fn settle(store: &mut Store, settings: &Memory) -> Result<(), StoreError> {
+pub fn settle(store: &Store, settings: &Memory) -> Result<(), StoreError> {
     let known = store.notes().known()?;
     store.notes().set_always_injected(&always_injected(&known, settings))
 }
 
 /// Reads all changed notes in the foreground. `progress` receives the number left to read.
-pub fn sync(
-    store: &mut Store,
-    settings: &Memory,
-    mut progress: impl FnMut(usize),
-) -> Result<Done, StoreError> {
+pub fn sync(store: &Store, settings: &Memory, mut progress: impl FnMut(usize)) -> Result<Done, StoreError> {
     let Some(access) = Access::new(settings, store.dir()) else {
         let gone = store.notes().known()?.len();
         while forget_some(store)? {}

@@ -21,13 +21,13 @@ pub struct Drained {
 const MAY_GROW: Duration = Duration::from_hours(1);
 
 /// Turns every ended turn into memory. A turn counts as ended after `silence`. Transcripts are not read.
-pub fn drain(store: &mut Store, owner: &str, silence: Duration) -> Result<Drained, StoreError> {
+pub fn drain(store: &Store, owner: &str, silence: Duration) -> Result<Drained, StoreError> {
     Observer::builtin(owner, silence).drain(store)
 }
 
 impl Observer {
     /// Turns every ended turn into memory, for an observer without a model.
-    pub fn drain(&self, store: &mut Store) -> Result<Drained, StoreError> {
+    pub fn drain(&self, store: &Store) -> Result<Drained, StoreError> {
         let mut drained = Drained::default();
         let mut put_off = false;
         loop {

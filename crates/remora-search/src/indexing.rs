@@ -33,7 +33,7 @@ pub struct IndexBatch {
 impl IndexBatch {
     /// Reads the next documents to embed. `None` if every document has its vector. Turns are included only if
     /// `with_turns` is set.
-    pub fn next(store: &mut Store, model: &str, with_turns: bool) -> Result<Option<Self>, StoreError> {
+    pub fn next(store: &Store, model: &str, with_turns: bool) -> Result<Option<Self>, StoreError> {
         store.index().use_model(model)?;
         store.index().fill()?;
         store.index().embed_turns(with_turns)?;
@@ -83,11 +83,7 @@ impl IndexBatch {
 }
 
 /// Makes vectors for one batch of documents. Returns their number. For callers that may block.
-pub fn index_next(
-    store: &mut Store,
-    embedder: &mut dyn Embed,
-    with_turns: bool,
-) -> Result<usize, IndexError> {
+pub fn index_next(store: &Store, embedder: &mut dyn Embed, with_turns: bool) -> Result<usize, IndexError> {
     let model = embedder.model()?;
     let Some(batch) = IndexBatch::next(store, &model, with_turns)? else { return Ok(0) };
     let (model, made) = batch.embed(embedder)?;

@@ -112,11 +112,11 @@ fn are_replaced(opened: Files, dir: &DataDir) -> bool {
 async fn rescue(shared: &Shared, opened: Files) {
     let now = Files::of(&shared.dir);
     let (what, saved) = if now.database.is_none() || now.database != opened.database {
-        let save = |store: &mut Store| remora_store::backup::make_from(store, Time::now());
+        let save = |store: &Store| remora_store::backup::make_from(store, Time::now());
         ("the database", shared.writer.call(save).await.map(drop))
     } else if now.log.is_none() {
         // No other log was started, so the old one is complete.
-        ("the log of the database", shared.writer.call(|store| store.empty_wal()).await)
+        ("the log of the database", shared.writer.call(remora_store::Store::empty_wal).await)
     } else if now.log != opened.log {
         ("the log of the database", Err(StoreError::Busy))
     } else {
@@ -152,26 +152,26 @@ enum Condition {
 
 /// Runs the check and the backup if they are due, in that order.
 fn look_after(dir: &DataDir, due: &Due) -> Result<Condition, StoreError> {
-    let now = Time::now();
+    let now = dir.now();
     let is_old = || last_check(dir).is_none_or(|last| now.since(last.checked_at) >= BETWEEN_CHECKS);
-    if (due.check || is_old()) && found_damage(dir, now)? {
+    if (due.check || is_old()) && found_damage(dir)? {
         return Ok(Condition::Damaged);
     }
-    if due.settings.enabled && backup::is_due(dir, now)? {
-        match backup::make(dir, &due.settings, now) {
+    if due.settings.enabled && backup::is_due(dir)? {
+        match backup::make(dir, &due.settings) {
             Ok(made) => {
                 log::info(dir, "daemon", &describe(&made));
                 made.warnings().for_each(|warning| log::warn(dir, "daemon", &warning));
             }
-            Err(StoreError::Damaged { .. }) if found_damage(dir, now)? => return Ok(Condition::Damaged),
+            Err(StoreError::Damaged { .. }) if found_damage(dir)? => return Ok(Condition::Damaged),
             Err(error) => return Err(error),
         }
     }
     Ok(Condition::Sound)
 }
 
-fn found_damage(dir: &DataDir, now: Time) -> Result<bool, StoreError> {
-    let check = backup::check(dir, now)?;
+fn found_damage(dir: &DataDir) -> Result<bool, StoreError> {
+    let check = backup::check(dir)?;
     if let Some(problem) = check.problems.first() {
         problems::report(Some(dir), &format!("daemon: the database is damaged: {problem}"));
     }
@@ -190,7 +190,7 @@ fn describe(made: &backup::Made) -> String {
 /// Restores a lost or damaged database. Runs before the store is opened. If it fails, the daemon starts
 /// anyway and reports the errors it gets. Returns whether it has not failed.
 pub(crate) fn recover(dir: &DataDir, search: Search) -> bool {
-    let recovered = backup::recover(dir, search, Time::now());
+    let recovered = backup::recover(dir, search);
     let is_recovered = recovered.is_ok();
     match recovered {
         Ok(None) => {}

@@ -36,7 +36,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
 }
 
 async fn refresh_changed(shared: &Shared, seen: &mut Marks) -> Result<(), StoreError> {
-    let marks = shared.reader.call(|store| context_files::marks(store)).await?;
+    let marks = shared.reader.call(context_files::marks).await?;
     if marks == *seen {
         return Ok(());
     }
@@ -45,6 +45,6 @@ async fn refresh_changed(shared: &Shared, seen: &mut Marks) -> Result<(), StoreE
     let dir = shared.dir.clone();
     // Not on this thread: a slow disk with a project on it must not block the daemon.
     let refresh =
-        move || context_files::refresh_changed(&mut Store::open(&dir)?, &before).error.map_or(Ok(()), Err);
+        move || context_files::refresh_changed(&Store::open(&dir)?, &before).error.map_or(Ok(()), Err);
     tokio::task::spawn_blocking(refresh).await.unwrap_or(Err(StoreError::Closed))
 }

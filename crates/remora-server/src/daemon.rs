@@ -99,7 +99,7 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
         let (searcher, searching) = start("searcher")?;
         let owner = format!("daemon-{}", std::process::id());
         let mine = owner.clone();
-        let reclaim = move |store: &mut Store| {
+        let reclaim = move |store: &Store| {
             store.allow_long_wal()?;
             store.queue().reclaim(&mine, Time::now())
         };
@@ -151,7 +151,7 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
             }
         }
         let has_database = !matches!(end, Ok(End::Damaged | End::Deleted));
-        if has_database && let Err(error) = shared.writer.call(|store| store.empty_wal()).await {
+        if has_database && let Err(error) = shared.writer.call(remora_store::Store::empty_wal).await {
             problems::report(Some(dir), &format!("daemon: the write-ahead log was not emptied: {error}"));
         }
         drop(shared);

@@ -5,13 +5,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use remora_app::recall::prompt::{self, Explained, Limits, PromptRequest, is_trivial};
-use remora_app::search::{self, SearchRequest};
+use remora_app::recall::prompt::{Limits, is_trivial};
 use remora_app::{AppError, SearchBackend};
 use remora_core::settings::Settings;
-use remora_core::time::Time;
 use remora_embed::Embedder;
-use remora_search::{EmbedError, Embeddings, Prepared, Results, Searcher};
+use remora_search::{EmbedError, Embeddings, Prepared, Searcher};
 use remora_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
@@ -38,8 +36,23 @@ pub struct Finder {
     pub(crate) used: Notify,
 }
 
+/// The text that a use case will embed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ToEmbed {
+    Nothing,
+    Search(String),
+    /// A prompt, whose hook has a deadline.
+    Prompt(String),
+}
+
+impl From<Option<String>> for ToEmbed {
+    fn from(text: Option<String>) -> Self {
+        text.map_or(Self::Nothing, Self::Search)
+    }
+}
+
 /// The embedder of a query.
-enum EmbeddedBy {
+pub(crate) enum EmbeddedBy {
     Nobody,
     /// The built-in model, on the search thread.
     Here,
@@ -72,45 +85,28 @@ impl Finder {
         let _ = timeout(MAX_YIELD, self.answering.subscribe().wait_for(|count| *count == 0)).await;
     }
 
-    /// Answers a search with these settings.
-    pub async fn search(&self, request: SearchRequest, settings: Arc<Settings>) -> Result<Results, AppError> {
-        let wants_vectors = request.wants_vectors();
-        let embedded_by = match self.embedders.chosen(&settings.search) {
-            Chosen::Remote(remote) if wants_vectors => {
-                EmbeddedBy::Elsewhere(remote.question(&request.text, EMBED_TIMEOUT).await)
+    /// Lets an embedder over the network embed a question, within its time limit.
+    pub(crate) async fn prepare(&self, question: ToEmbed, settings: &Settings) -> EmbeddedBy {
+        let (text, limit) = match question {
+            ToEmbed::Nothing => return EmbeddedBy::Nobody,
+            ToEmbed::Search(text) => (text, None),
+            ToEmbed::Prompt(text) => (text, Some(Limits::of(&settings.memory).embedder)),
+        };
+        match (self.embedders.chosen(&settings.search), limit) {
+            (Chosen::Remote(remote), None) => {
+                EmbeddedBy::Elsewhere(remote.question(&text, EMBED_TIMEOUT).await)
             }
-            Chosen::Unusable(error, _) if wants_vectors => EmbeddedBy::Elsewhere(Err(error)),
-            Chosen::Builtin if wants_vectors => EmbeddedBy::Here,
-            _ => EmbeddedBy::Nobody,
-        };
-        let search = move |store: &Store, engine: SearchBackend<'_>| {
-            search::search(store, engine, &request, &settings.search, Time::now())
-        };
-        self.find(embedded_by, search).await
+            (Chosen::Remote(remote), Some(limit)) if !is_trivial(&text) => {
+                EmbeddedBy::Elsewhere(remote.quick_question(&text, limit).await)
+            }
+            (Chosen::Unusable(error, _), _) => EmbeddedBy::Elsewhere(Err(error)),
+            (Chosen::Builtin, _) => EmbeddedBy::Here,
+            (Chosen::Remote(_) | Chosen::Nobody, _) => EmbeddedBy::Nobody,
+        }
     }
 
-    /// Selects what to inject with a prompt, with these settings, and explains why.
-    pub async fn recall(
-        &self,
-        request: PromptRequest,
-        settings: Arc<Settings>,
-    ) -> Result<Explained, AppError> {
-        let embedded_by = match self.embedders.chosen(&settings.search) {
-            Chosen::Remote(remote) if !is_trivial(&request.text) => {
-                let limit = Limits::of(&settings.memory).embedder;
-                EmbeddedBy::Elsewhere(remote.quick_question(&request.text, limit).await)
-            }
-            Chosen::Unusable(error, _) => EmbeddedBy::Elsewhere(Err(error)),
-            Chosen::Builtin => EmbeddedBy::Here,
-            Chosen::Remote(_) | Chosen::Nobody => EmbeddedBy::Nobody,
-        };
-        let recall = move |store: &Store, engine: SearchBackend<'_>| {
-            Ok(prompt::recall(store, engine, &request, &settings, Time::now())?)
-        };
-        self.find(embedded_by, recall).await
-    }
-
-    async fn find<T: Send + 'static>(
+    /// Runs a search on the search thread.
+    pub(crate) async fn find<T: Send + 'static>(
         &self,
         embedded_by: EmbeddedBy,
         find: impl FnOnce(&Store, SearchBackend<'_>) -> Result<T, AppError> + Send + 'static,
@@ -154,7 +150,7 @@ impl Finder {
     pub(crate) async fn unload(&self) -> Result<(), StoreError> {
         self.note_use(None);
         let state = Arc::clone(&self.state);
-        let unload = move |store: &mut Store| {
+        let unload = move |store: &Store| {
             *state.embedder.lock().unwrap_or_else(PoisonError::into_inner) = None;
             state.searcher.unload_idle(Duration::ZERO);
             store.shrink_cache()
@@ -186,8 +182,10 @@ impl Drop for Answering<'_> {
 #[cfg(test)]
 mod tests {
     use remora_app::ProjectSelector;
+    use remora_app::search::{self, SearchRequest};
     use remora_core::memory::ObservationType;
     use remora_core::privacy::{Draft, SavedText};
+    use remora_core::time::Time;
     use remora_search::{Mode, index_next};
     use remora_store::{DataDir, SaveFor, SavedBy, locate};
 
@@ -197,7 +195,7 @@ mod tests {
     async fn model_and_vectors_load_with_a_query_and_can_be_unloaded() {
         let temp = tempfile::tempdir().unwrap();
         let dir = DataDir::new(temp.path().join("data"));
-        let mut store = Store::open(&dir).unwrap();
+        let store = Store::open(&dir).unwrap();
         let draft = Draft {
             text: "Deploys happen on Tuesdays".to_owned(),
             title: None,
@@ -210,19 +208,27 @@ mod tests {
             .records()
             .save(&SaveFor::Directory(locate(temp.path())), &note, SavedBy::Person, Time::now())
             .unwrap();
-        assert_eq!(index_next(&mut store, &mut Embedder::new(), true).unwrap(), 1);
+        assert_eq!(index_next(&store, &mut Embedder::new(), true).unwrap(), 1);
 
         let (thread, _) = StoreThread::start(dir, "searcher", Arc::default()).unwrap();
         let finder = Finder::new(thread, Arc::default());
-        let settings = Arc::<Settings>::default();
+        let settings = Settings::default();
         let mut question = SearchRequest::new(ProjectSelector::All);
         question.text = "when do we release".to_owned();
+        let hits = async |question: &SearchRequest| {
+            let embedded_by = finder.prepare(question.text_to_embed().into(), &settings).await;
+            let (question, settings) = (question.clone(), settings.search.clone());
+            let find = move |store: &Store, backend: SearchBackend<'_>| {
+                search::search(store, backend, &question, &settings, store.dir().now())
+            };
+            finder.find(embedded_by, find).await.unwrap().hits.len()
+        };
         question.mode = Mode::Text;
-        finder.search(question.clone(), Arc::clone(&settings)).await.unwrap();
+        hits(&question).await;
         assert_eq!((finder.idle_for(), finder.state.searcher.resident_bytes()), (None, 0));
         question.mode = Mode::Semantic;
         for _ in 0..2 {
-            assert_eq!(finder.search(question.clone(), Arc::clone(&settings)).await.unwrap().hits.len(), 1);
+            assert_eq!(hits(&question).await, 1);
             assert!(finder.idle_for().is_some() && finder.state.searcher.resident_bytes() > 0);
             finder.unload().await.unwrap();
             assert_eq!((finder.idle_for(), finder.state.searcher.resident_bytes()), (None, 0));

@@ -4,11 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use remora_app::AppError;
-use remora_app::forget::{self, ForgetRequest, Forgotten, Plan};
-use remora_core::time::Time;
-use remora_store::forget::Erased;
-use remora_store::{DataDir, SavedBy, Store, StoreError, problems};
+use remora_app::forget;
+use remora_store::problems;
 use tokio::sync::watch;
 
 use crate::shared::Shared;
@@ -28,20 +25,13 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         let wait = match due {
             Ok(None) => None,
             Ok(Some(due)) => {
-                Some(due.since(Time::now()).max(IDLE_AFTER.saturating_sub(shared.activity.quiet_for())))
+                Some(due.since(shared.dir.now()).max(IDLE_AFTER.saturating_sub(shared.activity.quiet_for())))
             }
             Err(_) => Some(AFTER_ERROR),
         };
         if wait == Some(Duration::ZERO) {
-            let dir = shared.dir.clone();
-            // Not on a store thread: those have to answer hooks and pages in the meantime.
-            let done = tokio::task::spawn_blocking(move || finish(&dir)).await;
-            let problem = match done {
-                Ok(Ok(_)) => continue,
-                Ok(Err(error)) => error.to_string(),
-                Err(_) => "it hit a bug".to_owned(),
-            };
-            problems::report(Some(&shared.dir), &format!("daemon: forgetting is not finished: {problem}"));
+            let Err(error) = shared.apart(|rt| forget::finish(rt)).await else { continue };
+            problems::report(Some(&shared.dir), &format!("daemon: forgetting is not finished: {error}"));
             tokio::select! {
                 () = tokio::time::sleep(AFTER_ERROR) => {}
                 _ = stop.changed() => return,
@@ -67,40 +57,5 @@ async fn sleep(wait: Option<Duration>) {
     match wait {
         Some(wait) => tokio::time::sleep(wait).await,
         None => std::future::pending().await,
-    }
-}
-
-fn finish(dir: &DataDir) -> Result<Option<Erased>, AppError> {
-    forget::finish(&mut Store::open(dir)?, Time::now())
-}
-
-impl Shared {
-    /// Lists what would be forgotten, without changing anything.
-    pub(crate) async fn plan_forgetting(&self, request: ForgetRequest) -> Result<Plan, AppError> {
-        self.refresh_settings();
-        let similar = match forget::similar(&request) {
-            Some(search) => Some(self.finder.search(search, self.settings()).await?),
-            None => None,
-        };
-        let plan = move |store: &mut Store| Ok(forget::plan(store, &request, similar.as_ref(), Time::now()));
-        self.reader.call(plan).await?
-    }
-
-    /// Hides the planned records. What can be undone is erased when it is due and the daemon is idle, anything else
-    /// before this returns.
-    pub(crate) async fn forget(
-        &self,
-        plan: Plan,
-        undo: Duration,
-        by: SavedBy,
-    ) -> Result<Forgotten, AppError> {
-        let hide = move |store: &mut Store| forget::hide(store, &plan, undo, by, Time::now());
-        let mut forgotten = self.change(hide).await?;
-        if undo.is_zero() {
-            let dir = self.dir.clone();
-            let erased = tokio::task::spawn_blocking(move || finish(&dir)).await;
-            forgotten.erased = erased.unwrap_or(Err(AppError::Store(StoreError::Closed)))?;
-        }
-        Ok(forgotten)
     }
 }

@@ -89,7 +89,7 @@ impl Indexer {
                 Chosen::Remote(remote) => remote.vectors_name().await?,
             };
             self.shared.finder.give_way().await;
-            let next = move |store: &mut Store| IndexBatch::next(store, &model, with_turns);
+            let next = move |store: &Store| IndexBatch::next(store, &model, with_turns);
             let Some(batch) = self.shared.writer.call(next).await? else { return Ok(()) };
             // Counts as a connection, so that the daemon does not end as idle while it works.
             busy.get_or_insert_with(|| self.shared.activity.connect());

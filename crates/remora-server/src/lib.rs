@@ -17,6 +17,7 @@ mod housekeeping;
 pub mod http;
 mod indexer;
 mod notes;
+mod runtime;
 pub mod shared;
 pub mod store_thread;
 mod worker;

@@ -197,7 +197,7 @@ impl Keeper {
         }
         state.problem = done.problem.as_ref().map(ToString::to_string);
         let memory = memory.clone();
-        let finish = move |store: &mut Store| {
+        let finish = move |store: &Store| {
             settle(store, &memory)?;
             store.notes().set_state(&state)
         };
@@ -244,7 +244,7 @@ impl Keeper {
 
     async fn forget(&self, state: NotesState) -> Result<(), StoreError> {
         while self.shared.writer.call(forget_some).await? {}
-        let forget = move |store: &mut Store| {
+        let forget = move |store: &Store| {
             store.notes().set_always_injected(&[])?;
             store.notes().set_state(&state)
         };

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use remora_app::AppError;
 use remora_client::presence::DaemonLock;
 use remora_core::settings::Settings;
 use remora_net::Health;
-use remora_store::{DataDir, Store, StoreError};
+use remora_store::DataDir;
 use tokio::sync::{Notify, watch};
 
 use crate::activity::Activity;
@@ -104,20 +103,6 @@ impl Shared {
 
     pub fn watch_settings(&self) -> watch::Receiver<Arc<Settings>> {
         self.settings.subscribe()
-    }
-
-    /// Runs a use case that changes memory, and wakes those who follow: context files, vectors, pages, the eraser.
-    pub(crate) async fn change<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
-    ) -> Result<T, AppError> {
-        let done = self.writer.call(move |store| Ok(work(store))).await?;
-        if matches!(done, Err(AppError::Store(StoreError::Damaged { .. }))) {
-            self.alarm.notify_one();
-        }
-        let done = done?;
-        self.announce();
-        Ok(done)
     }
 
     /// Announces a change that may need the observer and concerns readers.

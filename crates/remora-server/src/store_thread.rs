@@ -39,7 +39,7 @@ impl StoreThread {
     /// Runs `work` on the thread and returns its result.
     pub async fn call<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, waiting) = oneshot::channel();
         let job = Job::Call(Box::new(move |store| {
@@ -54,7 +54,7 @@ impl StoreThread {
     /// gone.
     pub async fn ask<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, waiting) = oneshot::channel();
         let job = Job::Call(Box::new(move |store| {
@@ -81,7 +81,7 @@ struct LazyStore {
 }
 
 impl LazyStore {
-    fn run<T>(&mut self, work: impl FnOnce(&mut Store) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn run<T>(&mut self, work: impl FnOnce(&Store) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let done = self.get().and_then(work);
         if matches!(done, Err(StoreError::Damaged { .. })) {
             self.alarm.notify_one();
@@ -89,7 +89,7 @@ impl LazyStore {
         done
     }
 
-    fn get(&mut self) -> Result<&mut Store, StoreError> {
+    fn get(&mut self) -> Result<&Store, StoreError> {
         // A disk that was full or read-only may be writable again.
         let has_to_open = |store: &Store| store.read_only() == Some(ReadOnly::Disk);
         if self.store.as_ref().is_none_or(has_to_open) {
@@ -98,7 +98,7 @@ impl LazyStore {
             store.leave_log()?;
             self.store = Some(store);
         }
-        self.store.as_mut().ok_or(StoreError::Closed)
+        self.store.as_ref().ok_or(StoreError::Closed)
     }
 }
 

@@ -185,7 +185,7 @@ impl Worker {
     }
 }
 
-fn observed(observer: &Observer, store: &mut Store, now: Time) -> Result<Next, StoreError> {
+fn observed(observer: &Observer, store: &Store, now: Time) -> Result<Next, StoreError> {
     Ok(observer.observe(store, now)?.map_or(Next::Nothing, Next::Settled))
 }
 

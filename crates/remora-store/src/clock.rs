@@ -26,7 +26,7 @@ const TABLES: [(&str, &[&str]); 7] = [
 
 impl Store {
     /// Sets times after `now` to `now`. Returns the number of sessions changed.
-    pub fn clamp_future_times(&mut self, now: Time) -> Result<usize, StoreError> {
+    pub fn clamp_future_times(&self, now: Time) -> Result<usize, StoreError> {
         let latest = now.after(TOLERANCE);
         // Uses the index, one lookup for each project, because there is rarely anything to do.
         let sql = "SELECT 1 FROM projects AS p WHERE

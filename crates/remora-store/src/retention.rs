@@ -53,7 +53,7 @@ impl Queue<'_> {
 
 impl Store {
     /// Removes data that is older than the settings allow.
-    pub fn prune(&mut self, retention: &Retention, now: Time) -> Result<Pruned, StoreError> {
+    pub fn prune(&self, retention: &Retention, now: Time) -> Result<Pruned, StoreError> {
         let before = |days: u32| now.before(Duration::from_hours(24) * days).0;
         let db = self.writable()?;
         let usage =

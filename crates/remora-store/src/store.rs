@@ -184,11 +184,11 @@ impl Store {
     }
 
     /// Stores one event, after those in the spool. When this returns, it survives the death of every process.
-    pub fn enqueue(&mut self, record: &EventRecord) -> Result<Enqueued, StoreError> {
+    pub fn enqueue(&self, record: &EventRecord) -> Result<Enqueued, StoreError> {
         self.enqueue_after_spool(record).map_err(|error| error.about(self.dir.database()))
     }
 
-    fn enqueue_after_spool(&mut self, record: &EventRecord) -> Result<Enqueued, StoreError> {
+    fn enqueue_after_spool(&self, record: &EventRecord) -> Result<Enqueued, StoreError> {
         self.ingest_spool_before()?;
         // Nearly every session that starts is new.
         let is_start = matches!(record.captured.event().body, Body::SessionStarted { .. });
@@ -204,7 +204,7 @@ impl Store {
     /// Imports the spool before a new event is stored. An event belongs to the turn that is open when it is stored.
     /// If it overtook an event of its session in the spool, one of them would get into the wrong turn, or be stored
     /// after the turn was observed.
-    fn ingest_spool_before(&mut self) -> Result<(), StoreError> {
+    fn ingest_spool_before(&self) -> Result<(), StoreError> {
         if !spool::is_waiting(&self.dir) {
             return Ok(());
         }
@@ -221,7 +221,7 @@ impl Store {
     }
 
     /// `None` if the event's place has to be resolved first.
-    fn try_enqueue(&mut self, record: &EventRecord) -> Result<Option<Enqueued>, StoreError> {
+    fn try_enqueue(&self, record: &EventRecord) -> Result<Option<Enqueued>, StoreError> {
         let transaction = self.begin()?;
         schema::check(&transaction)?;
         if record.place.is_none() && session(&transaction, record.captured.event())?.is_none() {
@@ -233,7 +233,7 @@ impl Store {
     }
 
     /// Stores several events in one transaction, all or none. When this returns, they survive a power cut.
-    pub fn enqueue_group(&mut self, records: &[EventRecord]) -> Result<Vec<Enqueued>, StoreError> {
+    pub fn enqueue_group(&self, records: &[EventRecord]) -> Result<Vec<Enqueued>, StoreError> {
         self.check_in_place()?;
         // Resolved before anything is locked, because it reads files.
         let mut known = HashSet::new();
@@ -307,7 +307,7 @@ impl Store {
     }
 
     /// Imports the spool. If that fails now, the spool stays, and `counts` includes it. Returns whether damage is the reason.
-    pub fn ingest_spool(&mut self) -> bool {
+    pub fn ingest_spool(&self) -> bool {
         let Err(error) = self.try_take_in_spool() else { return false };
         self.report_waiting_spool(&error);
         matches!(error, StoreError::Damaged { .. })
@@ -328,12 +328,12 @@ impl Store {
         Err(StoreError::Damaged { path: self.dir.database(), reason })
     }
 
-    fn try_take_in_spool(&mut self) -> Result<(), StoreError> {
+    fn try_take_in_spool(&self) -> Result<(), StoreError> {
         if spool::is_waiting(&self.dir) {
             self.check_in_place()?;
         }
         while let Some(aside) = spool::take_aside(&self.dir).map_err(StoreError::file(self.dir.spool()))? {
-            let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
             schema::check(&transaction)?;
             for record in not_stored(&transaction, &aside.contents.records)? {
                 enqueue(&transaction, record)?;
@@ -634,7 +634,7 @@ mod tests {
     #[test]
     fn a_group_is_synced_before_it_is_acknowledged_and_a_single_event_is_not() {
         let temp = tempfile::tempdir().unwrap();
-        let mut store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
+        let store = Store::open(&DataDir::new(temp.path().join("data"))).unwrap();
         store
             .db
             .execute_batch(

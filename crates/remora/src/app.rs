@@ -3,17 +3,14 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use remora_app::context_files::{RefreshReport, with_file_refresh};
-use remora_app::{AppError, Caller, ProjectSelector, REACH_HINT, Reach};
-use remora_client::{poke, presence};
+use remora_app::{AppError, Caller, Local, ProjectSelector, REACH_HINT, Reach, Runtime as _};
+use remora_client::presence;
 use remora_core::settings::{Problem, Settings};
-use remora_core::time::Time;
-use remora_store::{DataDir, ReadOnly, Store};
+use remora_store::{DataDir, ReadOnly, Store, StoreError};
 
-use crate::command::context_files;
 use crate::env;
 use crate::error::{CliError, Result};
-use crate::output;
+use crate::{output, runtime};
 
 pub(crate) struct App {
     pub(crate) dir: DataDir,
@@ -44,12 +41,17 @@ impl App {
         }
     }
 
-    /// Opens the store and warns on stderr about its state.
-    pub(crate) fn open(&self) -> Result<Store> {
-        let mut store = Store::open(&self.dir)?;
+    /// The memory of this directory, opened without a word.
+    pub(crate) fn local(&self) -> std::result::Result<Local, StoreError> {
+        Ok(Local::new(Store::open(&self.dir)?, self.settings.clone(), &runtime::COMMAND))
+    }
+
+    /// Opens the memory and warns on stderr about its state.
+    pub(crate) fn open(&self) -> Result<Local> {
+        let mut rt = self.local()?;
         self.warn_of_settings();
-        self.finish_forgetting(&mut store);
-        match store.read_only() {
+        self.finish_forgetting(&mut rt);
+        match rt.store().read_only() {
             None => {}
             Some(ReadOnly::NewerSchema(found)) => output::talk(&format!(
                 "warning: the database has schema {found}, made by a newer Remora; reading only"
@@ -59,42 +61,30 @@ impl App {
                 self.dir.path().display()
             )),
         }
-        Ok(store)
+        Ok(rt)
     }
 
     /// Who runs this command, and which projects they may reach.
-    pub(crate) fn caller(&self, store: &Store) -> Result<Caller> {
-        Ok(Caller::of_command(store, &self.settings, is_typed())?)
+    pub(crate) fn caller(rt: &Local) -> Result<Caller> {
+        Ok(Caller::of_command(rt, is_typed())?)
     }
 
     /// The same for a command that must not create the memory.
     pub(crate) fn caller_of_any_memory(&self) -> Result<Caller> {
         if self.dir.database().exists() {
-            self.caller(&self.open()?)
+            Self::caller(&self.open()?)
         } else {
             Ok(Caller::without_memory(is_typed()))
         }
     }
 
-    /// Runs a use case that changes memory, with everything that follows it. A context file that cannot be written only
-    /// causes a warning.
-    pub(crate) fn change<T>(
-        &self,
-        store: &mut Store,
-        work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError>,
-    ) -> std::result::Result<T, AppError> {
-        let (done, followed) = change(&self.dir, store, work);
-        context_files::warn(&followed);
-        done
-    }
-
     /// Without a daemon, a command erases forgotten records from the files once they can no longer be undone.
-    fn finish_forgetting(&self, store: &mut Store) {
-        let is_due = store.read_only().is_none() && store.forget().must_erase().unwrap_or(false);
+    fn finish_forgetting(&self, rt: &mut Local) {
+        let is_due = rt.store().read_only().is_none() && rt.store().forget().must_erase().unwrap_or(false);
         if !is_due || presence::find(&self.dir).is_ok_and(|daemon| daemon.is_some()) {
             return;
         }
-        if let Err(error) = remora_app::forget::finish(store, Time::now()) {
+        if let Err(error) = remora_app::forget::finish(rt) {
             output::talk(&format!("warning: what was forgotten is still in some files: {error}"));
         }
     }
@@ -103,21 +93,6 @@ impl App {
 /// Whether this process has a terminal, and not the environment of an agent.
 fn is_typed() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !env::is_agent()
-}
-
-/// Runs a use case that changes memory. Then context files are updated, and the daemon is woken: it makes vectors, updates
-/// pages, and erases what was forgotten.
-pub(crate) fn change<T>(
-    dir: &DataDir,
-    store: &mut Store,
-    work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError>,
-) -> (std::result::Result<T, AppError>, RefreshReport) {
-    let (done, followed) = with_file_refresh(store, work);
-    if done.is_ok() {
-        // A failure is ignored: the change is stored already, and search by words finds it.
-        let _ = poke(dir, settings(dir).0.daemon.autostart);
-    }
-    (done, followed)
 }
 
 /// The memory to use: that of the named project, of all projects, or of the current directory.

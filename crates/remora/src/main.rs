@@ -1,13 +1,13 @@
 //! `remora`: a memory that lasts for AI coding agents.
 
 mod app;
-mod ask;
 mod bugs;
 mod cli;
 mod command;
 mod env;
 mod error;
 mod output;
+mod runtime;
 mod stdin;
 
 use std::process::ExitCode;

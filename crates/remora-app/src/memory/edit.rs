@@ -3,11 +3,10 @@
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::memory::{Observation, ObservationType};
 use remora_core::privacy::{Draft, SavedText};
-use remora_core::time::Time;
 use remora_store::{ObservationRow, Revision, SavedBy, Store};
 
-use crate::AppError;
 use crate::judge::observation;
+use crate::{AppError, Runtime};
 
 /// The fields to change; `None` keeps a field.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -40,63 +39,63 @@ impl Edited {
 }
 
 /// Changes the text of an observation.
-pub fn edit(store: &mut Store, id: &str, edit: &Edit, by: SavedBy, now: Time) -> Result<Edited, AppError> {
-    let row = observation(store, id)?;
-    check_author(store, &row, by, "")?;
-    let old = &row.observation;
-    // A draft needs a text, even if only other fields are edited.
-    let kept = if old.title.trim().is_empty() { &old.narrative } else { &old.title };
-    let draft = Draft {
-        text: edit.narrative.clone().unwrap_or_else(|| kept.clone()),
-        title: Some(edit.title.clone().unwrap_or_else(|| old.title.clone())),
-        kind: edit.kind.unwrap_or(old.kind),
-        facts: edit.facts.clone().unwrap_or_default(),
-        files: Vec::new(),
-    };
-    let cleaned = SavedText::new(&draft).ok_or(AppError::NothingToSave)?;
-    let Observation { kind, title, narrative, facts, .. } = cleaned.observation().clone();
-    let new = Observation {
-        kind,
-        // Fields that are not edited stay as they are, even if they exceed the limits for typed text.
-        title: if edit.title.is_some() { title } else { old.title.clone() },
-        narrative: if edit.narrative.is_some() { narrative } else { old.narrative.clone() },
-        facts: if edit.facts.is_some() { facts } else { old.facts.clone() },
-        ..old.clone()
-    };
-    if new == *old {
-        return Ok(Edited { row, changed: false, left_out: cleaned.left_out() });
-    }
-    match store.records().edit(row.id, &new, by, now)? {
-        Some(Ok(())) => {
-            Ok(Edited { row: observation(store, id)?, changed: true, left_out: cleaned.left_out() })
+pub fn edit(rt: &mut dyn Runtime, id: &str, edit: &Edit, by: SavedBy) -> Result<Edited, AppError> {
+    let now = rt.now();
+    rt.change(|store| {
+        let row = observation(store, id)?;
+        check_author(store, &row, by, "")?;
+        let old = &row.observation;
+        // A draft needs a text, even if only other fields are edited.
+        let kept = if old.title.trim().is_empty() { &old.narrative } else { &old.title };
+        let draft = Draft {
+            text: edit.narrative.clone().unwrap_or_else(|| kept.clone()),
+            title: Some(edit.title.clone().unwrap_or_else(|| old.title.clone())),
+            kind: edit.kind.unwrap_or(old.kind),
+            facts: edit.facts.clone().unwrap_or_default(),
+            files: Vec::new(),
+        };
+        let cleaned = SavedText::new(&draft).ok_or(AppError::NothingToSave)?;
+        let Observation { kind, title, narrative, facts, .. } = cleaned.observation().clone();
+        let new = Observation {
+            kind,
+            // Fields that are not edited stay as they are, even if they exceed the limits for typed text.
+            title: if edit.title.is_some() { title } else { old.title.clone() },
+            narrative: if edit.narrative.is_some() { narrative } else { old.narrative.clone() },
+            facts: if edit.facts.is_some() { facts } else { old.facts.clone() },
+            ..old.clone()
+        };
+        if new == *old {
+            return Ok(Edited { row, changed: false, left_out: cleaned.left_out() });
         }
-        Some(Err(twin)) => Err(AppError::SaysTheSame(twin)),
-        None => Err(AppError::UnknownRecord(id.to_owned())),
-    }
+        match store.records().edit(row.id, &new, by, now)? {
+            Some(Ok(())) => {
+                Ok(Edited { row: observation(store, id)?, changed: true, left_out: cleaned.left_out() })
+            }
+            Some(Err(twin)) => Err(AppError::SaysTheSame(twin)),
+            None => Err(AppError::UnknownRecord(id.to_owned())),
+        }
+    })
 }
 
 /// Marks an observation as replaced by another. Search and recall then prefer the other.
-pub fn supersede(
-    store: &mut Store,
-    id: &str,
-    by_which: &str,
-    by: SavedBy,
-    now: Time,
-) -> Result<Edited, AppError> {
-    let (old, new) = (observation(store, id)?, observation(store, by_which)?);
-    if old.id == new.id {
-        return Err(AppError::ReplacesItself(new.id));
-    }
-    check_project(&new, &old)?;
-    let option = format!(" --superseded-by {}", new.id);
-    check_author(store, &old, by, &option)?;
-    if new.superseded_by.is_some() {
-        // It may become current again.
-        check_author(store, &new, by, &option)?;
-    }
-    let changed = store.records().replace(new.id, &[old.id], None, by, now)?;
-    let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
-    Ok(Edited::whole(observation(store, by_which)?, changed))
+pub fn supersede(rt: &mut dyn Runtime, id: &str, by_which: &str, by: SavedBy) -> Result<Edited, AppError> {
+    let now = rt.now();
+    rt.change(|store| {
+        let (old, new) = (observation(store, id)?, observation(store, by_which)?);
+        if old.id == new.id {
+            return Err(AppError::ReplacesItself(new.id));
+        }
+        check_project(&new, &old)?;
+        let option = format!(" --superseded-by {}", new.id);
+        check_author(store, &old, by, &option)?;
+        if new.superseded_by.is_some() {
+            // It may become current again.
+            check_author(store, &new, by, &option)?;
+        }
+        let changed = store.records().replace(new.id, &[old.id], None, by, now)?;
+        let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
+        Ok(Edited::whole(observation(store, by_which)?, changed))
+    })
 }
 
 /// Fails if a program would change what a person laid down.
@@ -118,42 +117,39 @@ fn check_project(one: &ObservationRow, other: &ObservationRow) -> Result<(), App
 }
 
 /// Merges others into an observation: it gets their facts, files and concepts, and replaces them.
-pub fn merge(
-    store: &mut Store,
-    id: &str,
-    others: &[String],
-    by: SavedBy,
-    now: Time,
-) -> Result<Edited, AppError> {
-    let row = observation(store, id)?;
-    let option = format!(" --merge {}", others.join(" --merge "));
-    check_author(store, &row, by, &option)?;
-    let mut merged = row.observation.clone();
-    let mut ids = Vec::new();
-    for other in others {
-        let other = observation(store, other)?;
-        check_project(&row, &other)?;
-        if other.id == row.id {
-            continue;
+pub fn merge(rt: &mut dyn Runtime, id: &str, others: &[String], by: SavedBy) -> Result<Edited, AppError> {
+    let now = rt.now();
+    rt.change(|store| {
+        let row = observation(store, id)?;
+        let option = format!(" --merge {}", others.join(" --merge "));
+        check_author(store, &row, by, &option)?;
+        let mut merged = row.observation.clone();
+        let mut ids = Vec::new();
+        for other in others {
+            let other = observation(store, other)?;
+            check_project(&row, &other)?;
+            if other.id == row.id {
+                continue;
+            }
+            check_author(store, &other, by, &option)?;
+            ids.push(other.id);
+            let Observation { title, narrative, facts, concepts, files_read, files_modified, .. } =
+                other.observation;
+            // Its text stays searchable in the observation that replaces it.
+            let gist = if narrative.is_empty() { title } else { narrative };
+            add(&mut merged.facts, [gist]);
+            add(&mut merged.facts, facts);
+            add(&mut merged.concepts, concepts);
+            add(&mut merged.files_read, files_read);
+            add(&mut merged.files_modified, files_modified);
         }
-        check_author(store, &other, by, &option)?;
-        ids.push(other.id);
-        let Observation { title, narrative, facts, concepts, files_read, files_modified, .. } =
-            other.observation;
-        // Its text stays searchable in the observation that replaces it.
-        let gist = if narrative.is_empty() { title } else { narrative };
-        add(&mut merged.facts, [gist]);
-        add(&mut merged.facts, facts);
-        add(&mut merged.concepts, concepts);
-        add(&mut merged.files_read, files_read);
-        add(&mut merged.files_modified, files_modified);
-    }
-    if ids.is_empty() {
-        return Err(AppError::ReplacesItself(row.id));
-    }
-    let changed = store.records().replace(row.id, &ids, Some(&merged), by, now)?;
-    let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
-    Ok(Edited::whole(observation(store, id)?, changed))
+        if ids.is_empty() {
+            return Err(AppError::ReplacesItself(row.id));
+        }
+        let changed = store.records().replace(row.id, &ids, Some(&merged), by, now)?;
+        let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
+        Ok(Edited::whole(observation(store, id)?, changed))
+    })
 }
 
 fn add(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
@@ -165,21 +161,25 @@ fn add(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
 }
 
 /// Earlier versions, latest first.
-pub fn history(store: &Store, id: &str) -> Result<Vec<Revision>, AppError> {
+pub fn history(rt: &dyn Runtime, id: &str) -> Result<Vec<Revision>, AppError> {
+    let store = rt.store();
     let row = observation(store, id)?;
     Ok(store.records().revisions(row.id)?)
 }
 
 /// Undoes the latest change.
-pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Edited, AppError> {
-    let row = observation(store, id)?;
-    check_author(store, &row, by, " --undo")?;
-    for replaced in store.records().observations(&store.records().replaced_by(row.id)?)? {
-        check_author(store, &replaced, by, " --undo")?;
-    }
-    if !store.records().undo_edit(row.id, now)? {
-        let record = RecordId { kind: RecordKind::Observation, number: row.id.0 };
-        return Err(AppError::NeverEdited(record));
-    }
-    Ok(Edited::whole(observation(store, id)?, true))
+pub fn undo(rt: &mut dyn Runtime, id: &str, by: SavedBy) -> Result<Edited, AppError> {
+    let now = rt.now();
+    rt.change(|store| {
+        let row = observation(store, id)?;
+        check_author(store, &row, by, " --undo")?;
+        for replaced in store.records().observations(&store.records().replaced_by(row.id)?)? {
+            check_author(store, &replaced, by, " --undo")?;
+        }
+        if !store.records().undo_edit(row.id, now)? {
+            let record = RecordId { kind: RecordKind::Observation, number: row.id.0 };
+            return Err(AppError::NeverEdited(record));
+        }
+        Ok(Edited::whole(observation(store, id)?, true))
+    })
 }

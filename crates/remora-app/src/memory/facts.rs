@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::record_id;
-use crate::{AppError, ProjectSelector, project};
+use crate::{AppError, ProjectSelector, Runtime, project};
 
 /// Longer keys and values are refused, in bytes. Such a text belongs in `remora save`.
 const MAX_KEY_LEN: usize = 200;
@@ -54,7 +54,8 @@ pub struct Set {
 
 /// Current facts: those of a project with those that hold everywhere, or with `All` only the latter. In a directory
 /// without memory, only the latter hold, too; without any, the directory is an error.
-pub fn list(store: &Store, selector: &ProjectSelector) -> Result<Vec<Entry>, AppError> {
+pub fn list(rt: &dyn Runtime, selector: &ProjectSelector) -> Result<Vec<Entry>, AppError> {
+    let store = rt.store();
     let (of, unknown) = match scope(store, selector) {
         Ok(None) => (FactsOf::Everywhere, None),
         Ok(Some(project)) => (FactsOf::Project(project), None),
@@ -69,12 +70,14 @@ pub fn list(store: &Store, selector: &ProjectSelector) -> Result<Vec<Entry>, App
 }
 
 /// Current facts of all projects: first those that hold everywhere, then those of each project.
-pub fn list_all(store: &Store) -> Result<Vec<Entry>, AppError> {
+pub fn list_all(rt: &dyn Runtime) -> Result<Vec<Entry>, AppError> {
+    let store = rt.store();
     store.facts().list(FactsOf::All)?.into_iter().map(|row| entry(store, row)).collect()
 }
 
 /// Every statement about a key, latest first.
-pub fn history(store: &Store, selector: &ProjectSelector, key: &str) -> Result<Vec<Entry>, AppError> {
+pub fn history(rt: &dyn Runtime, selector: &ProjectSelector, key: &str) -> Result<Vec<Entry>, AppError> {
+    let store = rt.store();
     let rows = store.facts().history(scope(store, selector)?, &key.into())?;
     if rows.is_empty() {
         return Err(AppError::UnknownFact(key.to_owned()));
@@ -87,7 +90,12 @@ pub fn history(store: &Store, selector: &ProjectSelector, key: &str) -> Result<V
 }
 
 /// Sets the value of a key. A person's value always wins; a program's value that contradicts another is refused.
-pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, AppError> {
+pub fn set(rt: &mut dyn Runtime, request: &SetRequest) -> Result<Set, AppError> {
+    let now = rt.now();
+    rt.change(|store| set_in(store, request, now))
+}
+
+fn set_in(store: &Store, request: &SetRequest, now: Time) -> Result<Set, AppError> {
     let (key, value) = (FactKey::from(typed_text(&request.key)), typed_text(&request.value));
     if key.is_empty() || value.is_empty() {
         let is_private = !request.key.trim().is_empty() && !request.value.trim().is_empty();
@@ -122,11 +130,12 @@ pub fn set(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, Ap
 }
 
 /// Like [`set`], but only for a key that has a value or had one.
-pub fn change(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set, AppError> {
-    match latest(store, scope(store, &request.selector)?, &request.key.as_str().into())? {
-        Some(_) => set(store, request, now),
+pub fn change(rt: &mut dyn Runtime, request: &SetRequest) -> Result<Set, AppError> {
+    let now = rt.now();
+    rt.change(|store| match latest(store, scope(store, &request.selector)?, &request.key.as_str().into())? {
+        Some(_) => set_in(store, request, now),
         None => Err(AppError::UnknownFact(request.key.clone())),
-    }
+    })
 }
 
 /// The current statement about a key or, if none holds, the last one.
@@ -138,47 +147,54 @@ fn latest(store: &Store, project: Option<ProjectId>, key: &FactKey) -> Result<Op
 
 /// Confirms the current value as a person: it becomes their own statement, and its conflicts are resolved.
 pub fn confirm(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     selector: &ProjectSelector,
     key: &str,
     by: SavedBy,
-    now: Time,
 ) -> Result<Entry, AppError> {
-    if by == SavedBy::Program {
-        return Err(needs_person("confirm a fact", "confirm", key));
-    }
-    let project = scope(store, selector)?;
-    let row = store.facts().confirm(project, &key.into(), now)?;
-    entry(store, row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))?)
+    let now = rt.now();
+    rt.change(|store| {
+        if by == SavedBy::Program {
+            return Err(needs_person("confirm a fact", "confirm", key));
+        }
+        let project = scope(store, selector)?;
+        let row = store.facts().confirm(project, &key.into(), now)?;
+        entry(store, row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))?)
+    })
 }
 
 /// Ends the current value of a key. Its history stays.
 pub fn remove(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     selector: &ProjectSelector,
     key: &str,
     by: SavedBy,
-    now: Time,
 ) -> Result<FactRow, AppError> {
-    let project = scope(store, selector)?;
-    check_end(store, project, &key.into(), by)?;
-    let row = store.facts().remove(project, &key.into(), by, now)?;
-    row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))
+    let now = rt.now();
+    rt.change(|store| {
+        let project = scope(store, selector)?;
+        check_end(store, project, &key.into(), by)?;
+        let row = store.facts().remove(project, &key.into(), by, now)?;
+        row.ok_or_else(|| AppError::UnknownFact(key.to_owned()))
+    })
 }
 
 /// Undoes the last change of a fact: the statement `id`, which was ended or replaced, becomes current again.
-pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Entry, AppError> {
-    let Some(RecordId { kind: RecordKind::Fact, number }) = record_id(id) else {
-        return Err(AppError::UnknownFact(id.to_owned()));
-    };
-    if let Some(row) = store.facts().get(FactId(number))?.filter(|row| row.valid_to.is_some()) {
-        check_end(store, row.project_id, &row.fact.key, by)?;
-        if by == SavedBy::Program && !store.facts().may_program_reopen(row.id)? {
-            return Err(needs_person("make this statement hold again", "history", &row.fact.key));
+pub fn undo(rt: &mut dyn Runtime, id: &str, by: SavedBy) -> Result<Entry, AppError> {
+    let now = rt.now();
+    rt.change(|store| {
+        let Some(RecordId { kind: RecordKind::Fact, number }) = record_id(id) else {
+            return Err(AppError::UnknownFact(id.to_owned()));
+        };
+        if let Some(row) = store.facts().get(FactId(number))?.filter(|row| row.valid_to.is_some()) {
+            check_end(store, row.project_id, &row.fact.key, by)?;
+            if by == SavedBy::Program && !store.facts().may_program_reopen(row.id)? {
+                return Err(needs_person("make this statement hold again", "history", &row.fact.key));
+            }
         }
-    }
-    let row = store.facts().restore(FactId(number), now)?;
-    entry(store, row.ok_or_else(|| AppError::UnknownFact(id.to_owned()))?)
+        let row = store.facts().restore(FactId(number), now)?;
+        entry(store, row.ok_or_else(|| AppError::UnknownFact(id.to_owned()))?)
+    })
 }
 
 /// Checks that `by` may end the current value of a key. A program may neither end nor replace a person's statement.

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::records::record_id;
 use crate::search::repeats::repeats;
 use crate::search::{MAX_LIMIT, SearchRequest, date};
-use crate::{AppError, ProjectSelector, project, session_id};
+use crate::{AppError, ProjectSelector, Runtime, project, session_id};
 use remora_search::Edge;
 
 /// Default threshold: records with at least this score for a topic are forgotten with it.
@@ -33,6 +33,11 @@ pub enum ForgetRequest {
 }
 
 impl ForgetRequest {
+    /// The text to embed for [`plan`], if an embedder could help.
+    pub fn text_to_embed(&self) -> Option<String> {
+        similar(self)?.text_to_embed()
+    }
+
     /// A request by ids or by conditions. Both together are refused: whichever was ignored, more might go than was meant.
     pub fn new(ids: Vec<String>, matching: Matching) -> Result<Self, AppError> {
         match (ids.is_empty(), matching.is_empty()) {
@@ -82,9 +87,8 @@ impl Matching {
     }
 }
 
-/// The search whose best hits are forgotten, too. The caller runs it, where the model and the vectors are, and passes
-/// the results to [`plan`].
-pub fn similar(request: &ForgetRequest) -> Option<SearchRequest> {
+/// The search whose best hits are forgotten, too.
+fn similar(request: &ForgetRequest) -> Option<SearchRequest> {
     let ForgetRequest::Matching(matching) = request else { return None };
     // Words only: a search operator would change the meaning of the topic.
     let topic = plain_words(matching.topic.as_ref()?);
@@ -149,19 +153,17 @@ impl Plan {
 }
 
 /// Works out what a request would forget. Changes nothing.
-pub fn plan(
-    store: &Store,
-    request: &ForgetRequest,
-    similar: Option<&Results>,
-    now: Time,
-) -> Result<Plan, AppError> {
+pub fn plan(rt: &dyn Runtime, request: &ForgetRequest) -> Result<Plan, AppError> {
+    let now = rt.now();
+    let store = rt.store();
+    let similar = similar(request).map(|search| rt.search(&search)).transpose()?;
     let (doomed, terms, scores, unknown) = match request {
         ForgetRequest::Ids(ids) => {
             let (doomed, unknown) = by_ids(store, ids)?;
             (doomed, terms("ids", None, None), BTreeMap::new(), unknown)
         }
         ForgetRequest::Matching(matching) => {
-            let (doomed, terms, scores) = by_conditions(store, matching, similar, now)?;
+            let (doomed, terms, scores) = by_conditions(store, matching, similar.as_ref(), now)?;
             (doomed, terms, scores, Vec::new())
         }
     };
@@ -305,32 +307,20 @@ pub struct Forgotten {
 
 /// Carries out a plan. Search finds none of it from now on. It can be undone for the duration `undo`. If that is zero, it
 /// is erased from every file now, which may take seconds, with every other forgetting that can still be undone.
-pub fn forget(
-    store: &mut Store,
-    plan: &Plan,
-    undo: Duration,
-    by: SavedBy,
-    now: Time,
-) -> Result<Forgotten, AppError> {
-    let mut forgotten = hide(store, plan, undo, by, now)?;
+pub fn forget(rt: &mut dyn Runtime, plan: &Plan, undo: Duration, by: SavedBy) -> Result<Forgotten, AppError> {
+    let now = rt.now();
+    if by == SavedBy::Program {
+        check_author(rt, plan)?;
+    }
+    let mut forgotten = rt.change(|store| hide(store, plan, undo, by, now))?;
     if undo.is_zero() {
-        forgotten.erased = finish(store, now)?;
+        forgotten.erased = finish(rt)?;
     }
     Ok(forgotten)
 }
 
-/// The first part of [`forget`]. If it cannot be undone, its rows are deleted, and [`finish`] has to follow. The daemon
-/// runs that on another thread.
-pub fn hide(
-    store: &mut Store,
-    plan: &Plan,
-    undo: Duration,
-    by: SavedBy,
-    now: Time,
-) -> Result<Forgotten, AppError> {
-    if by == SavedBy::Program {
-        check_author(store, plan)?;
-    }
+/// Hides the records of a plan. If it cannot be undone, their rows are deleted, and [`finish`] has to follow.
+fn hide(store: &Store, plan: &Plan, undo: Duration, by: SavedBy, now: Time) -> Result<Forgotten, AppError> {
     let terms = Terms { undo, who: by, ..plan.terms.clone() };
     let Forgetting { id, records, purge_at, .. } = store.forget().forget(&plan.doomed, &terms, now)?;
     if undo.is_zero() {
@@ -350,13 +340,16 @@ pub fn hide(
 
 /// Deletes what can no longer be undone, and removes it from every file of the data directory. May take seconds.
 /// Returns `None` if there was nothing to do.
-pub fn finish(store: &mut Store, now: Time) -> Result<Option<Erased>, AppError> {
+pub fn finish(rt: &mut dyn Runtime) -> Result<Option<Erased>, AppError> {
+    let now = rt.now();
+    let store = rt.store();
     store.forget().purge(now)?;
     Ok(store.forget().erase()?)
 }
 
 /// Fails if a plan has a record that a person laid down. Only a person may forget it.
-pub fn check_author(store: &Store, plan: &Plan) -> Result<(), AppError> {
+pub fn check_author(rt: &dyn Runtime, plan: &Plan) -> Result<(), AppError> {
+    let store = rt.store();
     let mut ids = Vec::new();
     for record in &plan.records {
         if store.records().is_user_statement(record.id)? {
@@ -371,18 +364,23 @@ pub fn check_author(store: &Store, plan: &Plan) -> Result<(), AppError> {
 }
 
 /// Undoes a forgetting: the given one, or the latest that can be undone. A program cannot undo a person's.
-pub fn undo(store: &mut Store, which: Option<i64>, by: SavedBy, now: Time) -> Result<Forgetting, AppError> {
-    if let (SavedBy::Program, Some((id, false))) = (by, store.forget().undoable(which, now)?) {
-        return Err(AppError::NeedsPerson {
-            what: "restore what a person forgot".to_owned(),
-            command: format!("remora forget undo {id}"),
-        });
-    }
-    store.forget().undo(which, now)?.ok_or(AppError::NothingToUndo)
+pub fn undo(rt: &mut dyn Runtime, which: Option<i64>, by: SavedBy) -> Result<Forgetting, AppError> {
+    let now = rt.now();
+    rt.change(|store| {
+        if let (SavedBy::Program, Some((id, false))) = (by, store.forget().undoable(which, now)?) {
+            return Err(AppError::NeedsPerson {
+                what: "restore what a person forgot".to_owned(),
+                command: format!("remora forget undo {id}"),
+            });
+        }
+        store.forget().undo(which, now)?.ok_or(AppError::NothingToUndo)
+    })
 }
 
 /// Forgettings that can still be undone, latest first.
-pub fn waiting(store: &Store, now: Time) -> Result<Vec<Forgetting>, AppError> {
+pub fn waiting(rt: &dyn Runtime) -> Result<Vec<Forgetting>, AppError> {
+    let now = rt.now();
+    let store = rt.store();
     let mut all = store.forget().list()?;
     all.retain(|one| !one.purged && one.purge_at > now);
     Ok(all)

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::{Record, record, record_id};
-use crate::{AppError, ProjectSelector, project};
+use crate::{AppError, ProjectSelector, Runtime, project};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgeRequest {
@@ -44,8 +44,9 @@ pub struct JudgedObservation {
 
 /// Applies a verdict. An observation takes every verdict. A fact can only be wrong: it then ends, and holds again if the
 /// verdict is undone. So can a turn or a summary: it is then not injected.
-pub fn judge(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<JudgedRecord, AppError> {
-    match record_id(&request.id) {
+pub fn judge(rt: &mut dyn Runtime, request: &JudgeRequest) -> Result<JudgedRecord, AppError> {
+    let now = rt.now();
+    rt.change(|store| match record_id(&request.id) {
         Some(RecordId { kind: RecordKind::Fact, number }) if request.verdict == Verdict::Wrong => {
             judge_fact(store, request, FactId(number), now).map(|row| JudgedRecord::Fact(Box::new(row)))
         }
@@ -55,11 +56,11 @@ pub fn judge(store: &mut Store, request: &JudgeRequest, now: Time) -> Result<Jud
             judge_turn_or_summary(store, request, id, now).map(JudgedRecord::TurnOrSummary)
         }
         _ => judge_observation(store, request, now).map(|judged| JudgedRecord::Observation(Box::new(judged))),
-    }
+    })
 }
 
 fn judge_observation(
-    store: &mut Store,
+    store: &Store,
     request: &JudgeRequest,
     now: Time,
 ) -> Result<JudgedObservation, AppError> {
@@ -72,7 +73,7 @@ fn judge_observation(
     Ok(JudgedObservation { id: row.id, judged, row })
 }
 
-fn judge_fact(store: &mut Store, request: &JudgeRequest, id: FactId, now: Time) -> Result<FactRow, AppError> {
+fn judge_fact(store: &Store, request: &JudgeRequest, id: FactId, now: Time) -> Result<FactRow, AppError> {
     let row = store.facts().get(id)?.ok_or_else(|| AppError::UnknownRecord(request.id.clone()))?;
     // A fact that holds everywhere belongs to every project.
     check_project(store, request, RecordKind::Fact, id.0, row.project_id.zip(row.project.as_deref()))?;
@@ -96,7 +97,7 @@ pub struct JudgedTurnOrSummary {
 
 /// Marks a turn or a summary wrong, or takes it back with `undo`. The verdict is about what no observation says.
 fn judge_turn_or_summary(
-    store: &mut Store,
+    store: &Store,
     request: &JudgeRequest,
     id: RecordId,
     now: Time,

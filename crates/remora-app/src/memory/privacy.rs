@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use remora_core::intake::public_text;
 use remora_core::privacy::clean_text;
-use remora_store::{AuditRow, SavedBy, Store};
+use remora_store::{AuditRow, SavedBy};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{AppError, context_files};
+use crate::{AppError, Runtime, context_files};
 
 /// Must be typed before everything is erased.
 pub const ERASE_WORD: &str = "erase";
@@ -38,7 +38,8 @@ pub fn try_redaction(text: &str) -> Redaction {
 }
 
 /// Manual changes, latest first.
-pub fn audit_log(store: &Store, most: u32) -> Result<Vec<AuditRow>, AppError> {
+pub fn audit_log(rt: &dyn Runtime, most: u32) -> Result<Vec<AuditRow>, AppError> {
+    let store = rt.store();
     Ok(store.audit_log(most)?)
 }
 
@@ -52,7 +53,7 @@ pub struct ErasedEverything {
 
 /// Deletes all memory with every backup and copy, and removes it from files of repositories. It cannot be undone.
 /// `word` proves that it was intended.
-pub fn erase_everything(store: &mut Store, word: &str, by: SavedBy) -> Result<ErasedEverything, AppError> {
+pub fn erase_everything(rt: &mut dyn Runtime, word: &str, by: SavedBy) -> Result<ErasedEverything, AppError> {
     if by == SavedBy::Program {
         return Err(AppError::NeedsPerson {
             what: "erase everything".to_owned(),
@@ -62,8 +63,8 @@ pub fn erase_everything(store: &mut Store, word: &str, by: SavedBy) -> Result<Er
     if word != ERASE_WORD {
         return Err(AppError::NotTheWord);
     }
-    let left = context_files::disable_everywhere(store)?;
-    Ok(ErasedEverything { files: store.forget().erase_everything()?, left })
+    let left = context_files::disable_everywhere(rt)?;
+    rt.change(|store| Ok(ErasedEverything { files: store.forget().erase_everything()?, left }))
 }
 
 #[cfg(test)]

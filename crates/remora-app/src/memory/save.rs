@@ -5,10 +5,9 @@ use std::path::{Component, Path, PathBuf};
 use remora_core::ids::ProjectId;
 use remora_core::memory::ObservationType;
 use remora_core::privacy::{Draft, SavedText};
-use remora_core::time::Time;
 use remora_store::{SaveFor, Saved, SavedBy, Store, locate, worktree};
 
-use crate::{AppError, ProjectSelector, project, project_named};
+use crate::{AppError, ProjectSelector, Runtime, project, project_named};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct SaveRequest {
@@ -32,27 +31,30 @@ pub struct SavedFor {
     pub left_out: usize,
 }
 
-pub fn save(store: &mut Store, request: &SaveRequest, now: Time) -> Result<SavedFor, AppError> {
-    let (target, root) = target(store, &request.selector)?;
-    let draft = Draft {
-        text: request.text.clone(),
-        title: request.title.clone(),
-        kind: request.kind,
-        facts: request.facts.clone(),
-        files: request.files.iter().map(|path| below(path, &root)).collect(),
-    };
-    let Some(text) = SavedText::new(&draft) else {
-        let is_empty = request.text.trim().is_empty();
-        return Err(if is_empty { AppError::NothingToSave } else { AppError::AllPrivate });
-    };
-    let saved = store.records().save(&target, &text, request.by, now)?;
-    let row = store.records().observation(saved.id())?;
-    let project = match row {
-        Some(row) => row.project_id,
-        // Another process has just removed it.
-        None => project(store, &request.selector)?,
-    };
-    Ok(SavedFor { saved, project, left_out: text.left_out() })
+pub fn save(rt: &mut dyn Runtime, request: &SaveRequest) -> Result<SavedFor, AppError> {
+    let now = rt.now();
+    rt.change(|store| {
+        let (target, root) = target(store, &request.selector)?;
+        let draft = Draft {
+            text: request.text.clone(),
+            title: request.title.clone(),
+            kind: request.kind,
+            facts: request.facts.clone(),
+            files: request.files.iter().map(|path| below(path, &root)).collect(),
+        };
+        let Some(text) = SavedText::new(&draft) else {
+            let is_empty = request.text.trim().is_empty();
+            return Err(if is_empty { AppError::NothingToSave } else { AppError::AllPrivate });
+        };
+        let saved = store.records().save(&target, &text, request.by, now)?;
+        let row = store.records().observation(saved.id())?;
+        let project = match row {
+            Some(row) => row.project_id,
+            // Another process has just removed it.
+            None => project(store, &request.selector)?,
+        };
+        Ok(SavedFor { saved, project, left_out: text.left_out() })
+    })
 }
 
 /// The project to save for, and the directory its paths are relative to.

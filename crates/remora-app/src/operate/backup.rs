@@ -45,14 +45,16 @@ impl Made {
 }
 
 /// Makes a backup in the data directory and removes those that exceed the rotation.
-pub fn make(dir: &DataDir, settings: &settings::Backup, now: Time) -> Result<Made, StoreError> {
+pub fn make(dir: &DataDir, settings: &settings::Backup) -> Result<Made, StoreError> {
+    let now = dir.now();
     let backup = backup::make(dir, now)?;
     let removed = backup::rotate(dir, settings.most_mb, now)?;
     Ok(Made { backup, removed })
 }
 
 /// Whether the daily backup is due.
-pub fn is_due(dir: &DataDir, now: Time) -> Result<bool, StoreError> {
+pub fn is_due(dir: &DataDir) -> Result<bool, StoreError> {
+    let now = dir.now();
     // A backup dated in the future does not count: a clock was wrong.
     let counts = |backup: &Backup| !backup.before_migration && backup.made_at <= now.after(INTERVAL);
     let newest = backup::list(dir)?.into_iter().find(counts);
@@ -60,7 +62,8 @@ pub fn is_due(dir: &DataDir, now: Time) -> Result<bool, StoreError> {
 }
 
 /// Checks the database and records the result for `remora doctor`.
-pub fn check(dir: &DataDir, now: Time) -> Result<LastCheck, StoreError> {
+pub fn check(dir: &DataDir) -> Result<LastCheck, StoreError> {
+    let now = dir.now();
     let problems = backup::verify(&dir.database())?.problems;
     let restored = backup::last_check(dir).and_then(|check| check.restored);
     let check = LastCheck { checked_at: now, problems, restored };
@@ -98,7 +101,8 @@ pub fn choose(dir: &DataDir, from: Option<&Path>) -> Result<Choice, AppError> {
 }
 
 /// Replaces the database with a backup. Then stores the events in the spool. The caller holds the daemon's lock.
-pub fn restore(dir: &DataDir, choice: Choice, now: Time) -> Result<Recovery, AppError> {
+pub fn restore(dir: &DataDir, choice: Choice) -> Result<Recovery, AppError> {
+    let now = dir.now();
     finish(dir, backup::restore(dir, &choice.path, now)?, choice.skipped, now)
 }
 
@@ -125,7 +129,8 @@ pub enum Search {
 /// Called by the daemon before it opens the database: rebuilds one of which only the search index is damaged, and
 /// otherwise restores the newest sound backup. Also returns what was wrong. An error means that the database may be damaged
 /// still.
-pub fn recover(dir: &DataDir, search: Search, now: Time) -> Result<Option<(Recovery, String)>, AppError> {
+pub fn recover(dir: &DataDir, search: Search) -> Result<Option<(Recovery, String)>, AppError> {
+    let now = dir.now();
     if !dir.database().exists() && backup::list(dir)?.is_empty() {
         return Ok(None);
     }
@@ -149,7 +154,7 @@ pub fn recover(dir: &DataDir, search: Search, now: Time) -> Result<Option<(Recov
         }
     }
     // Without a backup the damaged database stays where it is, and `remora doctor` reports it.
-    Ok(Some((restore(dir, choose(dir, None)?, now)?, problem)))
+    Ok(Some((restore(dir, choose(dir, None)?)?, problem)))
 }
 
 /// Whether the daemon would repair or replace the database if it started now.
@@ -180,8 +185,8 @@ pub fn standing(
     dir: &DataDir,
     store: Option<&Store>,
     settings: &settings::Backup,
-    now: Time,
 ) -> Result<Standing, StoreError> {
+    let now = dir.now();
     let (newest, damaged) = backup::newest_sound(dir)?;
     if let Some(damaged) = damaged.into_iter().next() {
         return Ok(Standing::Damaged { damaged, newest });

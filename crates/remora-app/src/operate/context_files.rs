@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use remora_context_files::{Report, What};
 use remora_core::ids::ProjectId;
-use remora_core::time::Time;
 use remora_store::context_files::{FilesAt, Forms, MemoryMark};
 use remora_store::{Store, StoreError, locate, log, worktree};
 
-use crate::{AppError, ProjectSelector, project_named};
+use crate::{AppError, ProjectSelector, Runtime, project_named};
 
 /// Why a directory cannot have context files, or has none.
 #[derive(Debug, thiserror::Error)]
@@ -42,11 +41,12 @@ pub struct Kept {
 
 /// Writes memory into files of a working tree and keeps it up to date there.
 pub fn enable(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     selector: &ProjectSelector,
     forms: Forms,
-    now: Time,
 ) -> Result<Report, ContextFilesError> {
+    let now = rt.now();
+    let store = rt.store();
     let root = root(store, selector)?;
     remora_context_files::check_root(&root)
         .map_err(|reason| ContextFilesError::BadRoot { root: root.clone(), reason })?;
@@ -60,10 +60,11 @@ pub fn enable(
 
 /// Removes the sections. The second part says whether other forms remain.
 pub fn disable(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     selector: &ProjectSelector,
     forms: Forms,
 ) -> Result<(Report, bool), ContextFilesError> {
+    let store = rt.store();
     let (project, root) = enabled(store, selector)?;
     let root = root.to_string_lossy();
     let report = remora_context_files::disable(store, project, &root, forms)?;
@@ -72,7 +73,8 @@ pub fn disable(
 }
 
 /// The files with a section, in every repository.
-pub fn everywhere(store: &Store) -> Result<Vec<PathBuf>, StoreError> {
+pub fn everywhere(rt: &dyn Runtime) -> Result<Vec<PathBuf>, StoreError> {
+    let store = rt.store();
     let all = store.files().all_context_files()?;
     let places = all.iter().flat_map(|(_, places)| places);
     Ok(places.flat_map(|at| at.files.iter().map(|file| Path::new(&at.root).join(file))).collect())
@@ -80,7 +82,8 @@ pub fn everywhere(store: &Store) -> Result<Vec<PathBuf>, StoreError> {
 
 /// Removes every section from every repository. Returns the files that still contain one, and directories that are
 /// not there.
-pub fn disable_everywhere(store: &mut Store) -> Result<Vec<PathBuf>, StoreError> {
+pub fn disable_everywhere(rt: &mut dyn Runtime) -> Result<Vec<PathBuf>, StoreError> {
+    let store = rt.store();
     let forms = Forms { claude_md: true, folders: true, cursor: true };
     let mut left = Vec::new();
     for (project, places) in store.files().all_context_files()? {
@@ -93,7 +96,8 @@ pub fn disable_everywhere(store: &mut Store) -> Result<Vec<PathBuf>, StoreError>
     Ok(left)
 }
 
-pub fn list(store: &Store, selector: &ProjectSelector) -> Result<Kept, ContextFilesError> {
+pub fn list(rt: &dyn Runtime, selector: &ProjectSelector) -> Result<Kept, ContextFilesError> {
+    let store = rt.store();
     let root = root(store, selector)?;
     let files = match known(store, &root)? {
         Some(project) => store.files().context_files(project)?,
@@ -103,7 +107,8 @@ pub fn list(store: &Store, selector: &ProjectSelector) -> Result<Kept, ContextFi
 }
 
 /// Updates the files of one project now.
-pub fn refresh(store: &mut Store, selector: &ProjectSelector) -> Result<Vec<Report>, ContextFilesError> {
+pub fn refresh(rt: &mut dyn Runtime, selector: &ProjectSelector) -> Result<Vec<Report>, ContextFilesError> {
+    let store = rt.store();
     let (project, root) = enabled(store, selector)?;
     if store.files().context_files(project)?.iter().any(|at| Path::new(&at.root) == root) {
         return Ok(remora_context_files::refresh(store, project)?);
@@ -130,26 +135,14 @@ pub fn marks(store: &Store) -> Result<Marks, StoreError> {
     marks.collect::<Result<_, StoreError>>().map(Marks)
 }
 
-/// Runs a use case that may change memory, and then updates the context files of every project whose memory it changed.
-/// The daemon does the second part later, on a thread of its own.
-pub fn with_file_refresh<T>(store: &mut Store, work: impl FnOnce(&mut Store) -> T) -> (T, RefreshReport) {
-    let before = marks(store);
-    let done = work(store);
-    let refreshed = match before {
-        Ok(before) => refresh_changed(store, &before),
-        Err(error) => RefreshReport { problems: Vec::new(), error: Some(error) },
-    };
-    (done, refreshed)
-}
-
-/// Updates the context files of projects whose memory has changed since.
-pub fn refresh_changed(store: &mut Store, since: &Marks) -> RefreshReport {
+/// Updates the context files of projects whose memory has changed since. The daemon does that on a thread of its own.
+pub fn refresh_changed(store: &Store, since: &Marks) -> RefreshReport {
     let mut problems = Vec::new();
     let error = try_refresh(store, since, &mut problems).err();
     RefreshReport { problems, error }
 }
 
-fn try_refresh(store: &mut Store, since: &Marks, problems: &mut Vec<String>) -> Result<(), StoreError> {
+fn try_refresh(store: &Store, since: &Marks, problems: &mut Vec<String>) -> Result<(), StoreError> {
     for (project, earlier) in store.files().all_context_files()? {
         if since.0.get(&project) == Some(&store.projects().memory_mark(project)?) {
             continue;

@@ -8,7 +8,7 @@ use remora_store::retrievals::{Injected, Moment};
 use remora_store::{Backlog, Spent, Store, Usage};
 use serde::Serialize;
 
-use crate::{AppError, ProjectSelector, project};
+use crate::{AppError, ProjectSelector, Runtime, project};
 
 /// Longest period, in days.
 pub const MAX_DAYS: u16 = 365;
@@ -137,12 +137,10 @@ impl Budget {
     }
 }
 
-pub fn costs(
-    store: &Store,
-    request: &CostsRequest,
-    settings: &Settings,
-    now: Time,
-) -> Result<Costs, AppError> {
+pub fn costs(rt: &dyn Runtime, request: &CostsRequest) -> Result<Costs, AppError> {
+    let settings = rt.settings();
+    let now = rt.now();
+    let store = rt.store();
     let only = match &request.selector {
         ProjectSelector::All => None,
         one => Some(project(store, one)?),

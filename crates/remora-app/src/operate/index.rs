@@ -3,6 +3,8 @@
 use remora_core::document::ProjectScope;
 use remora_store::{Store, StoreError};
 
+use crate::Runtime;
+
 /// How far a rebuild is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexProgress {
@@ -11,7 +13,8 @@ pub struct IndexProgress {
 }
 
 /// Drops everything that was derived from the records.
-pub fn drop_all(store: &mut Store, scope: ProjectScope) -> Result<(), StoreError> {
+pub fn drop_all(rt: &mut dyn Runtime, scope: ProjectScope) -> Result<(), StoreError> {
+    let store = rt.store();
     // All documents are dropped at once, those of one project in steps.
     while store.index().drop_documents(scope)? > 0 && scope != ProjectScope::All {}
     Ok(())
@@ -19,10 +22,11 @@ pub fn drop_all(store: &mut Store, scope: ProjectScope) -> Result<(), StoreError
 
 /// Makes the documents that are missing.
 pub fn fill(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     scope: ProjectScope,
     mut progress: impl FnMut(IndexProgress),
 ) -> Result<(), StoreError> {
+    let store = rt.store();
     loop {
         let state = store.index().state(scope)?;
         progress(IndexProgress { done: state.indexed, all: state.records });
@@ -43,11 +47,12 @@ pub enum Step {
 
 /// Repeats `step` until no vector is missing, or until it makes no more.
 pub fn embed<E: From<StoreError>>(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     scope: ProjectScope,
     mut progress: impl FnMut(IndexProgress),
-    mut step: impl FnMut(&mut Store) -> Result<Step, E>,
+    mut step: impl FnMut(&Store) -> Result<Step, E>,
 ) -> Result<(), E> {
+    let store = rt.store();
     loop {
         let state = store.index().state(scope)?;
         progress(IndexProgress { done: state.with_vector, all: state.with_vector + state.to_embed });

@@ -17,7 +17,7 @@ use remora_store::{DataDir, Store};
 use remora_sys::file::{create_private_dir, replace_with_copy};
 use remora_sys::process::{command, path_of_this, quoted};
 
-use crate::{AppError, backup, settings};
+use crate::{AppError, Runtime, backup, settings};
 
 /// Why nothing was installed.
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +78,8 @@ pub fn surroundings<'a>(
 }
 
 /// Every host that is on this machine or has sent events. Without `around`, only the latter.
-pub fn hosts(store: &Store, around: Option<&InstallEnv>) -> Result<Vec<HostReport>, AppError> {
+pub fn hosts(rt: &dyn Runtime, around: Option<&InstallEnv>) -> Result<Vec<HostReport>, AppError> {
+    let store = rt.store();
     let mut seen = store.sessions().hosts_seen()?;
     let known = around.map(state::hosts).unwrap_or_default();
     let mut reports: Vec<HostReport> = Vec::new();
@@ -278,12 +279,8 @@ pub struct Purged {
 
 /// Deletes the data directory with everything in it. Returns `None` if it does not exist, or if something was left: the
 /// list of context files is in the database, so a purge would make those that are left unknown.
-pub fn purge(
-    dir: &DataDir,
-    left: &Left,
-    backup: LastBackup,
-    now: Time,
-) -> Result<Option<Purged>, InstallError> {
+pub fn purge(dir: &DataDir, left: &Left, backup: LastBackup) -> Result<Option<Purged>, InstallError> {
+    let now = dir.now();
     if !left.is_empty() || !dir.path().exists() {
         return Ok(None);
     }
@@ -309,12 +306,13 @@ pub fn use_provider(dir: &DataDir, provider: Provider) -> Result<(), InstallErro
 }
 
 /// Makes a backup before a memory is changed on a large scale, if the memory is not empty and no backup is fresh.
-pub fn back_up(dir: &DataDir, now: Time) -> Result<Option<backup::Made>, InstallError> {
-    if !has_memory(dir)? || !backup::is_due(dir, now).map_err(AppError::from)? {
+pub fn back_up(dir: &DataDir) -> Result<Option<backup::Made>, InstallError> {
+    let _now = dir.now();
+    if !has_memory(dir)? || !backup::is_due(dir).map_err(AppError::from)? {
         return Ok(None);
     }
     let (settings, _) = settings::load(dir, |_| None);
-    Ok(Some(backup::make(dir, &settings.backup, now).map_err(AppError::from)?))
+    Ok(Some(backup::make(dir, &settings.backup).map_err(AppError::from)?))
 }
 
 /// Makes a backup outside of the data directory, unless the memory is empty.

@@ -1,11 +1,10 @@
 //! The user's own notes: their source, which of them every session gets, and problems.
 
 use remora_core::context::PinnedNote;
-use remora_core::settings::{Memory, NotesSource};
-use remora_store::Store;
+use remora_core::settings::NotesSource;
 use remora_store::notes::{KnownNote, NotesState};
 
-use crate::AppError;
+use crate::{AppError, Runtime};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notes {
@@ -26,12 +25,16 @@ pub enum Source {
 }
 
 /// Why the source of notes cannot be read, if there is one.
-pub fn problem(store: &Store, settings: &Memory) -> Option<String> {
+pub fn problem(rt: &dyn Runtime) -> Option<String> {
+    let settings = &rt.settings().memory;
+    let store = rt.store();
     settings.notes_source()?;
     store.notes().state().ok()?.problem
 }
 
-pub fn notes(store: &Store, settings: &Memory) -> Result<Notes, AppError> {
+pub fn notes(rt: &dyn Runtime) -> Result<Notes, AppError> {
+    let settings = &rt.settings().memory;
+    let store = rt.store();
     let source = settings.notes_source().map(|source| match source {
         NotesSource::Folder(_) => Source::Folder,
         NotesSource::Api(_) => Source::Api,

@@ -29,7 +29,8 @@ pub fn paused(dir: &DataDir) -> Result<Pause, AppError> {
 }
 
 /// Stops capture. `store` may be `None`: nothing was captured yet, or the database cannot be opened.
-pub fn pause(dir: &DataDir, store: Option<&Store>, at: &Where, now: Time) -> Result<Paused, AppError> {
+pub fn pause(dir: &DataDir, store: Option<&Store>, at: &Where) -> Result<Paused, AppError> {
+    let now = dir.now();
     dir.create()?;
     let mut paused = pause::read(dir)?;
     let project = match at {
@@ -51,7 +52,7 @@ pub fn pause(dir: &DataDir, store: Option<&Store>, at: &Where, now: Time) -> Res
 
 /// Starts capture again. Transcript text from the time of the pause is marked as read, so that it is never captured
 /// later.
-pub fn resume(dir: &DataDir, store: Option<&mut Store>, at: &Where) -> Result<Paused, AppError> {
+pub fn resume(dir: &DataDir, store: Option<&Store>, at: &Where) -> Result<Paused, AppError> {
     let before = pause::read(dir)?;
     let mut paused = before.clone();
     let project = match at {
@@ -60,7 +61,7 @@ pub fn resume(dir: &DataDir, store: Option<&mut Store>, at: &Where) -> Result<Pa
             None
         }
         Where::Project(wanted) => {
-            let project = to_pause(store.as_deref(), wanted, Time::now())?;
+            let project = to_pause(store, wanted, dir.now())?;
             let place = locate(Path::new(wanted));
             paused.projects.retain(|other| other.paths != project.paths && !other.is_at(&place));
             if paused.projects.len() == before.projects.len() {

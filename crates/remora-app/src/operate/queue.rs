@@ -5,11 +5,10 @@ use std::time::Duration;
 use remora_core::ids::EventId;
 use remora_core::settings::Capture;
 use remora_observer::{Drained, Observer};
-use remora_store::{EventRow, Store, Which};
+use remora_store::{EventRow, Which};
 use serde::Serialize;
 
-use crate::context_files::{self, RefreshReport};
-use crate::{AppError, files, records};
+use crate::{AppError, Runtime, files, records};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Queue {
@@ -23,8 +22,9 @@ pub struct Queue {
 }
 
 /// The queue for a page: failed events first, because they need a decision, then waiting ones.
-pub fn overview(store: &Store, limit: u32) -> Result<Queue, AppError> {
-    let mut queue = list(store, limit)?;
+pub fn overview(rt: &dyn Runtime, limit: u32) -> Result<Queue, AppError> {
+    let store = rt.store();
+    let mut queue = list(rt, limit)?;
     let failed = store.queue().failed_events(limit)?;
     queue.events.retain(|event| event.status != "failed");
     queue.events.splice(0..0, failed);
@@ -36,7 +36,8 @@ pub fn overview(store: &Store, limit: u32) -> Result<Queue, AppError> {
     Ok(queue)
 }
 
-pub fn list(store: &Store, limit: u32) -> Result<Queue, AppError> {
+pub fn list(rt: &dyn Runtime, limit: u32) -> Result<Queue, AppError> {
+    let store = rt.store();
     let counts = store.counts()?;
     Ok(Queue {
         pending: counts.pending,
@@ -60,14 +61,13 @@ pub enum Turns {
 #[derive(Debug)]
 pub struct DrainReport {
     pub drained: Drained,
-    pub followed: RefreshReport,
     /// Events of turns that may still be running.
     pub pending: i64,
 }
 
 /// Observes queued events with the built-in observer, in this process. `capture` says which transcripts it may read.
 pub fn drain(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     owner: &str,
     turns: Turns,
     capture: &Capture,
@@ -77,10 +77,9 @@ pub fn drain(
         Turns::All => Duration::ZERO,
     };
     let observer = Observer::builtin(owner, silence).with_transcripts(capture);
-    let (drained, followed) = context_files::with_file_refresh(store, |store| observer.drain(store));
-    let drained = drained?;
-    let pending = store.counts()?.pending;
-    Ok(DrainReport { drained, followed, pending })
+    let drained = rt.change(|store| observer.drain(store))?;
+    let pending = rt.store().counts()?.pending;
+    Ok(DrainReport { drained, pending })
 }
 
 /// Failed events, by name or all of them.
@@ -91,13 +90,13 @@ pub enum FailedEvents {
 }
 
 /// Tries failed events again. Returns how many.
-pub fn retry(store: &mut Store, failed: &FailedEvents) -> Result<usize, AppError> {
-    with(failed, |which| Ok(store.queue().retry(which)?))
+pub fn retry(rt: &mut dyn Runtime, failed: &FailedEvents) -> Result<usize, AppError> {
+    rt.change(|store| with(failed, |which| Ok(store.queue().retry(which)?)))
 }
 
 /// Drops failed events. Returns how many.
-pub fn give_up(store: &mut Store, failed: &FailedEvents) -> Result<usize, AppError> {
-    with(failed, |which| Ok(store.queue().drop_failed(which)?))
+pub fn give_up(rt: &mut dyn Runtime, failed: &FailedEvents) -> Result<usize, AppError> {
+    rt.change(|store| with(failed, |which| Ok(store.queue().drop_failed(which)?)))
 }
 
 fn with(

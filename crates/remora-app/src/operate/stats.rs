@@ -1,11 +1,11 @@
 //! Size of the memory.
 
 use remora_core::time::Time;
-use remora_store::{Counts, Store};
+use remora_store::Counts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::AppError;
+use crate::{AppError, Runtime};
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryStats {
@@ -24,7 +24,8 @@ pub struct MemoryStats {
     pub last_indexed_at_epoch: Option<Time>,
 }
 
-pub fn memory(store: &Store) -> Result<MemoryStats, AppError> {
+pub fn memory(rt: &dyn Runtime) -> Result<MemoryStats, AppError> {
+    let store = rt.store();
     let Counts { observations, summaries, facts, .. } = store.counts()?;
     let index = store.index().embedding_progress()?;
     Ok(MemoryStats {

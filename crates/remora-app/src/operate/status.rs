@@ -130,8 +130,8 @@ pub fn status(
     settings: &Settings,
     daemon: DaemonStatus,
     notes: Option<NotesStatus>,
-    now: Time,
 ) -> Result<Status, StoreError> {
+    let now = dir.now();
     let spooled = spool::peek(dir).unwrap_or_default();
     let paused = pause::read(dir).unwrap_or_default();
     let known = if let Ok(store) = &store {
@@ -202,8 +202,8 @@ pub fn observer_of(
     store: &Store,
     settings: &Settings,
     daemon: &DaemonStatus,
-    now: Time,
 ) -> Result<Observer, StoreError> {
+    let now = dir.now();
     let spent_today = store.queue().spent(now.start_of_day(), None)?;
     Ok(Observer { waiting: store.queue().awaiting_model()?, ..observer(dir, settings, daemon, spent_today) })
 }

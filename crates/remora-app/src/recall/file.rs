@@ -8,7 +8,6 @@ use remora_core::context::{self, AboutFile, More};
 use remora_core::event::FileAhead;
 use remora_core::privacy;
 use remora_core::prose::fingerprint;
-use remora_core::time::Time;
 use remora_store::retrievals::{Item, Moment};
 use remora_store::{DataDir, Store, StoreError};
 
@@ -21,8 +20,8 @@ pub fn before(
     ahead: &FileAhead,
     room: u64,
     more: More<'_>,
-    now: Time,
 ) -> Result<Option<Injection>, StoreError> {
+    let now = dir.now();
     let started = Instant::now();
     // The log contains the path, so nothing is injected for a path that must not be stored.
     if privacy::clean_text(&ahead.path) != ahead.path {
@@ -30,7 +29,7 @@ pub fn before(
     }
     let Some(store) = Store::open_read_only_for_hook(dir)? else { return Ok(None) };
     // The process is about to end, and the kernel closes files faster than SQLite does.
-    let mut store = ManuallyDrop::new(store);
+    let store = ManuallyDrop::new(store);
     let Some(session) = store.sessions().known(&ahead.session)? else { return Ok(None) };
     let path = Path::new(&ahead.cwd).join(&ahead.path);
     let Some(file) = store.files().get(session.project, &path)? else { return Ok(None) };
@@ -51,7 +50,7 @@ pub fn before(
     let items = rendered.observations.iter().map(|id| item(*id, &observations)).collect();
     let injection = Injection::new(rendered.text, items);
     let retrieval = injection.retrieval((session.id, agent), Moment::File, &file.path, started, now);
-    Ok(super::log(&mut store, &retrieval)?.then_some(injection))
+    Ok(super::log(&store, &retrieval)?.then_some(injection))
 }
 
 fn item(id: i64, observations: &[AboutFile]) -> Item {

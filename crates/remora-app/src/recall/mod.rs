@@ -75,7 +75,7 @@ fn session_in(
 
 /// Logs an injection and returns whether to inject it: another hook may have just injected the same. If nothing can be
 /// stored, the text is injected anyway, because twice is better than never.
-fn log(store: &mut Store, retrieval: &Retrieval) -> Result<bool, StoreError> {
+fn log(store: &Store, retrieval: &Retrieval) -> Result<bool, StoreError> {
     if retrieval.session == NEW_SESSION || store.read_only().is_some() {
         return Ok(true);
     }

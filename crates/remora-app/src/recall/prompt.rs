@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use super::candidates::{self, Candidate, Judge};
 use super::passages::{self, Passage};
 use super::{Evidence, Injection, NEW_SESSION, Outcome};
-use crate::SearchBackend;
+use crate::{Runtime, SearchBackend};
 
 /// If the daemon has not answered after this time, word search starts in this process, too.
 const HEDGE: Duration = Duration::from_millis(40);
@@ -131,6 +131,9 @@ pub struct Explanation {
     pub ms: u64,
     /// Best first.
     pub candidates: Vec<Candidate>,
+    /// Whether the daemon answered, and not this process.
+    #[serde(skip)]
+    pub is_by_daemon: bool,
     /// Input of the gate, for evaluation.
     #[serde(skip)]
     pub evidence: Evidence,
@@ -152,11 +155,12 @@ pub struct Submitted<'a> {
 
 /// The injection for a prompt of a captured session, logged.
 pub fn submit(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     daemon: Option<impl Daemon>,
     submitted: &Submitted<'_>,
-    settings: &Settings,
 ) -> Result<Option<Injection>, StoreError> {
+    let settings = rt.settings();
+    let store = rt.store();
     let started = Instant::now();
     let &Submitted { session, directory, text, command, at, began } = submitted;
     let wants_memories = settings.memory.auto_retrieve_enabled && !is_trivial(text);
@@ -174,19 +178,21 @@ pub fn submit(
     };
     let Some(injection) = ask(store, daemon, &request, settings, (at, began))? else { return Ok(None) };
     // Logged here and not by the daemon, because an answer that comes too late is not injected.
-    let is_first = log(store, known.id, text, &injection, (started, at))?;
+    let is_first =
+        super::log(store, &injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
     Ok(is_first.then_some(injection))
 }
 
 /// Logs an injection by a program other than our hooks, which asked for it at `started`. Returns whether to inject it.
 pub fn log(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     session: SessionId,
     text: &str,
     injection: &Injection,
-    (started, now): (Instant, Time),
+    started: Instant,
 ) -> Result<bool, StoreError> {
-    super::log(store, &injection.retrieval((session, ""), Moment::Prompt, text, started, now))
+    let retrieval = injection.retrieval((session, ""), Moment::Prompt, text, started, rt.now());
+    super::log(rt.store(), &retrieval)
 }
 
 /// The daemon's answer. If no daemon runs, or if it is late, the result of a word search.
@@ -258,6 +264,7 @@ fn choose(
         most: usize::from(memory.auto_retrieve_max_results),
         ms: 0,
         candidates: Vec::new(),
+        is_by_daemon: false,
         evidence: Evidence::default(),
     };
     if explanation.skipped.is_none() {

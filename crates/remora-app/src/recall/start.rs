@@ -12,7 +12,7 @@ use remora_store::retrievals::{Item, Moment};
 use remora_store::{KnownSession, Recall, Store, StoreError};
 
 use super::Injection;
-use crate::{AppError, ProjectSelector, project_or_global};
+use crate::{AppError, ProjectSelector, Runtime, project_or_global};
 
 /// Characters read of each text. Only a few sentences of it are ever shown.
 const MAX_READ: usize = 2_000;
@@ -40,12 +40,13 @@ pub struct Starting<'a> {
 
 /// The text for a session start, logged.
 pub fn begin(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     starting: Starting<'_>,
-    settings: &Settings,
     reader: Reader<'_>,
-    now: Time,
 ) -> Result<Option<Injection>, StoreError> {
+    let settings = rt.settings();
+    let now = rt.now();
+    let store = rt.store();
     let started = Instant::now();
     let Starting { session, directory, how } = starting;
     let Some(session) = super::session_in(store, session, directory)? else { return Ok(None) };
@@ -77,12 +78,13 @@ pub struct Preview {
 
 /// The text that a new session would get now. Not logged. In a directory without memory, that is what holds everywhere.
 pub fn preview(
-    store: &Store,
+    rt: &dyn Runtime,
     selector: &ProjectSelector,
-    settings: &Settings,
     reader: Reader<'_>,
-    now: Time,
 ) -> Result<Preview, AppError> {
+    let settings = rt.settings();
+    let now = rt.now();
+    let store = rt.store();
     let project = project_or_global(store, selector)?;
     let injection = context(store, project, Recall::Everything, Vec::new(), settings, reader, now)?;
     Ok(Preview { project, injection })

@@ -2,9 +2,8 @@
 
 use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
-use remora_store::Store;
 
-use crate::{AppError, ProjectSelector, project};
+use crate::{AppError, ProjectSelector, Runtime, project};
 
 /// Settings to try, each instead of the current one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -28,7 +27,8 @@ impl Trial {
 }
 
 /// The project of the preview: the given one or, for all projects, the one used last. `None` if the memory is empty.
-pub fn project_of(store: &Store, selector: &ProjectSelector) -> Result<Option<ProjectId>, AppError> {
+pub fn project_of(rt: &dyn Runtime, selector: &ProjectSelector) -> Result<Option<ProjectId>, AppError> {
+    let store = rt.store();
     match selector {
         ProjectSelector::All => Ok(store.sessions().list(None, 1)?.first().map(|session| session.project_id)),
         one => project(store, one).map(Some),

@@ -3,9 +3,9 @@
 use remora_core::event::Body;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_store::{Cursor, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
+use remora_store::{Cursor, ObservationRow, PromptRow, RunningTurn, SummaryRow};
 
-use crate::{AppError, files};
+use crate::{AppError, Runtime, files};
 
 /// Tool calls shown for each running turn.
 const EVENTS: u32 = 6;
@@ -46,11 +46,12 @@ pub const FEED_TOP: Cursor =
 
 /// Returns the page before `cursor`.
 pub fn before(
-    store: &Store,
+    rt: &dyn Runtime,
     project: Option<ProjectId>,
     cursor: Cursor,
     most: u32,
 ) -> Result<Stretch, AppError> {
+    let store = rt.store();
     let news = store.records().before(cursor, project, most)?;
     let mut rows: Vec<FeedRow> = Vec::new();
     rows.extend(news.prompts.into_iter().map(FeedRow::Prompt));
@@ -72,7 +73,9 @@ pub fn before(
 }
 
 /// Running turns with their latest tool calls.
-pub fn running(store: &Store, project: Option<ProjectId>, now: Time) -> Result<Vec<RunningTurn>, AppError> {
+pub fn running(rt: &dyn Runtime, project: Option<ProjectId>) -> Result<Vec<RunningTurn>, AppError> {
+    let now = rt.now();
+    let store = rt.store();
     let mut turns = store.records().running_turns(project, TURNS, EVENTS, now)?;
     for turn in &mut turns {
         files::shorten(&store.sessions().root(turn.session)?, &mut turn.events);
@@ -89,9 +92,10 @@ pub fn running(store: &Store, project: Option<ProjectId>, now: Time) -> Result<V
 /// The latest observations of one project or of all, newest first. By time, because imported observations have new ids
 /// and old times.
 pub fn latest_observations(
-    store: &Store,
+    rt: &dyn Runtime,
     project: Option<ProjectId>,
     most: u32,
 ) -> Result<Vec<ObservationRow>, AppError> {
+    let store = rt.store();
     Ok(store.records().latest_observations(project, most)?)
 }

@@ -1,9 +1,9 @@
 //! Knowledge about each file.
 
 use remora_core::ids::ProjectId;
-use remora_store::{AboutLine, EventRow, KnownFile, Page, Store};
+use remora_store::{AboutLine, EventRow, KnownFile, Page};
 
-use crate::AppError;
+use crate::{AppError, Runtime};
 
 /// Observations listed below each file.
 const LINES: u32 = 5;
@@ -35,7 +35,8 @@ pub(crate) fn shorten(root: &str, events: &mut [EventRow]) {
 }
 
 /// Files with observations; the one with the latest observation comes first.
-pub fn files(store: &Store, request: &FilesRequest) -> Result<Page<FileKnowledge>, AppError> {
+pub fn files(rt: &dyn Runtime, request: &FilesRequest) -> Result<Page<FileKnowledge>, AppError> {
+    let store = rt.store();
     let part = request.part.trim();
     let page = store.files().list(request.project, part, request.limit, request.offset)?;
     let mut items = Vec::with_capacity(page.items.len());

@@ -98,13 +98,14 @@ impl SearchRequest {
         lists || from.is_some() || until.is_some() || host.is_some() || session.is_some()
     }
 
-    /// Whether an embedder could help.
-    pub fn wants_vectors(&self) -> bool {
-        self.mode != Mode::Text && !self.text.trim().is_empty()
+    /// The text to embed, if an embedder could help.
+    pub fn text_to_embed(&self) -> Option<String> {
+        (self.mode != Mode::Text && !self.text.trim().is_empty()).then(|| self.text.clone())
     }
 }
 
-/// Searches memory. In a directory without memory, finds what holds everywhere.
+/// Searches memory with the parts that a [`Runtime`](crate::Runtime) has. In a directory without memory, finds what holds
+/// everywhere.
 pub fn search(
     store: &Store,
     engine: SearchBackend<'_>,

@@ -7,14 +7,13 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::host::Host;
 use remora_core::ids::{EventId, FactId, NoteId, ObservationId, ProjectId, PromptId, SummaryId};
 use remora_core::memory::Observation;
-use remora_core::time::Time;
 use remora_store::notes::NoteRow;
 use remora_store::{
     EventRow, FactRow, ObservationRow, Page, PromptRow, Selection, SessionRow, Store, SummaryRow,
 };
 use serde::{Serialize, Serializer};
 
-use crate::{AppError, ProjectSelector, Reach, project, project_or_global, session};
+use crate::{AppError, ProjectSelector, Reach, Runtime, project, project_or_global, session};
 
 /// A whole record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,7 +44,9 @@ fn without_payloads<S: Serializer>(events: &[EventRow], serializer: S) -> Result
 }
 
 /// Returns the records with these ids. A fetched observation counts as used.
-pub fn records(store: &mut Store, ids: &[String], now: Time) -> Result<Vec<Record>, AppError> {
+pub fn records(rt: &mut dyn Runtime, ids: &[String]) -> Result<Vec<Record>, AppError> {
+    let now = rt.now();
+    let store = rt.store();
     let found: Vec<Record> = ids.iter().map(|id| record(store, id)).collect::<Result<_, _>>()?;
     let fetched: Vec<ObservationId> = found.iter().filter_map(Record::observation).collect();
     store.records().count_fetched(&fetched, now);
@@ -61,7 +62,9 @@ pub struct Batch {
 }
 
 /// Returns the records that exist for these ids, within reach. A fetched observation counts as used.
-pub fn batch(store: &mut Store, ids: &[String], reach: &Reach, now: Time) -> Result<Batch, AppError> {
+pub fn batch(rt: &mut dyn Runtime, ids: &[String], reach: &Reach) -> Result<Batch, AppError> {
+    let now = rt.now();
+    let store = rt.store();
     let mut batch = Batch::default();
     let mut asked = HashSet::new();
     for id in ids {
@@ -90,7 +93,8 @@ pub fn batch(store: &mut Store, ids: &[String], reach: &Reach, now: Time) -> Res
 }
 
 /// Tokens of each of these records in full. Unknown records are left out.
-pub fn costs(store: &Store, ids: &[RecordId]) -> Result<BTreeMap<RecordId, u64>, AppError> {
+pub fn costs(rt: &dyn Runtime, ids: &[RecordId]) -> Result<BTreeMap<RecordId, u64>, AppError> {
+    let store = rt.store();
     let mut costs = BTreeMap::new();
     for id in ids {
         if let Some(record) = numbered(store, *id)? {
@@ -107,20 +111,22 @@ pub struct Latest {
     pub sessions: Vec<SessionRow>,
 }
 
-pub fn latest(store: &Store, project: ProjectId, most: u32) -> Result<Latest, AppError> {
+pub fn latest(rt: &dyn Runtime, project: ProjectId, most: u32) -> Result<Latest, AppError> {
+    let store = rt.store();
     let selection = Selection { project: Some(project), session: None, limit: most, offset: 0 };
     let observations = store.records().list_observations(&selection)?.items;
-    let sessions = sessions(store, &selection, None)?.items;
+    let sessions = sessions(rt, &selection, None)?.items;
     Ok(Latest { observations, sessions })
 }
 
 /// Sessions of agents, captured or imported, latest first, of one agent program or channel or of all. The session that
 /// holds saved texts is not one of an agent.
 pub fn sessions(
-    store: &Store,
+    rt: &dyn Runtime,
     selection: &Selection,
     host: Option<Host>,
 ) -> Result<Page<SessionRow>, AppError> {
+    let store = rt.store();
     Ok(store.sessions().of_agents(selection, host)?)
 }
 
@@ -142,11 +148,12 @@ pub fn record(store: &Store, id: &str) -> Result<Record, AppError> {
 
 /// Returns the observations with these ids, restricted to the project `only` if given. Each counts as used.
 pub fn observations(
-    store: &mut Store,
+    rt: &mut dyn Runtime,
     ids: &[ObservationId],
     only: Option<&ProjectSelector>,
-    now: Time,
 ) -> Result<Vec<ObservationRow>, AppError> {
+    let now = rt.now();
+    let store = rt.store();
     let only = only.map(|selector| project(store, selector)).transpose()?;
     let mut found = store.records().observations(ids)?;
     found.retain(|row| only.is_none_or(|project| row.project_id == project));

@@ -1,12 +1,11 @@
 //! Queries on the injection log.
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_store::Store;
 use remora_store::retrievals::{RetrievalRow, WhichRetrievals};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{AppError, ProjectSelector, project, session_id};
+use crate::{AppError, ProjectSelector, Runtime, project, session_id};
 
 /// Selects injections.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +30,8 @@ pub struct Retrieved {
 }
 
 /// The latest injections, newest first.
-pub fn retrievals(store: &Store, request: &RetrievalsRequest) -> Result<Vec<Retrieved>, AppError> {
+pub fn retrievals(rt: &dyn Runtime, request: &RetrievalsRequest) -> Result<Vec<Retrieved>, AppError> {
+    let store = rt.store();
     let which = match (&request.session, &request.selector) {
         (Some(session), _) => WhichRetrievals::OfSession(session_id(store, session)?),
         (None, ProjectSelector::All) => WhichRetrievals::All,

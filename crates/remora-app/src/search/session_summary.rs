@@ -6,7 +6,7 @@ use remora_store::{ObservationRow, Selection, SessionRow, Store, SummaryRow};
 use serde::Serialize;
 
 use crate::records::record_id;
-use crate::{AppError, ProjectSelector, project, session};
+use crate::{AppError, ProjectSelector, Runtime, project, session};
 
 /// Selects a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,8 @@ pub struct SessionSummary {
 }
 
 /// Returns `None` if no session of the project has a summary or observations yet.
-pub fn session_summary(store: &Store, which: &WhichSummary) -> Result<Option<SessionSummary>, AppError> {
+pub fn session_summary(rt: &dyn Runtime, which: &WhichSummary) -> Result<Option<SessionSummary>, AppError> {
+    let store = rt.store();
     let session = match which {
         WhichSummary::Latest(selector) => {
             let only =

@@ -6,7 +6,7 @@ use remora_store::retrievals::{Moment, WhichRetrievals};
 use remora_store::{EventRow, ObservationRow, PromptRow, Selection, SessionRow, Spent, Store, SummaryRow};
 
 use crate::why::{self, Why, WhyRequest};
-use crate::{AppError, files};
+use crate::{AppError, Runtime, files};
 
 /// Limit for injections read per session.
 const MAX_INJECTIONS: u32 = 500;
@@ -54,7 +54,8 @@ pub struct Part {
 }
 
 /// Returns `None` if there is no such session.
-pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, AppError> {
+pub fn story(rt: &dyn Runtime, id: SessionId, part: Part) -> Result<Option<Story>, AppError> {
+    let store = rt.store();
     let one = Selection { project: None, session: Some(id), limit: 1, offset: 0 };
     let Some(session) = store.sessions().page(&one)?.items.into_iter().next() else { return Ok(None) };
     // One extra row shows whether there is a next page.
@@ -87,7 +88,7 @@ pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, 
         });
     }
     story.without_prompt = observations;
-    give(store, &mut story)?;
+    give(rt, &mut story)?;
     Ok(Some(story))
 }
 
@@ -111,13 +112,13 @@ fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
 }
 
 /// Assigns every injection to its turn.
-fn give(store: &Store, story: &mut Story) -> Result<(), AppError> {
+fn give(rt: &dyn Runtime, story: &mut Story) -> Result<(), AppError> {
     let request = WhyRequest::Session(story.session.content_session_id.clone());
-    let mut given = why::why(store, &request, MAX_INJECTIONS)?;
+    let mut given = why::why(rt, &request, MAX_INJECTIONS)?;
     given.reverse();
     let end = match story.next {
         Some(next) => {
-            store.records().turns_from(story.session.id, next, 1)?.first().map(|turn| turn.created_at)
+            rt.store().records().turns_from(story.session.id, next, 1)?.first().map(|turn| turn.created_at)
         }
         None => None,
     };

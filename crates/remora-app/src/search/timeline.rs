@@ -6,13 +6,12 @@ use std::time::Duration;
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_search::Results;
 use remora_store::{Anchor, Store, TimelineEntry};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::search::SearchRequest;
-use crate::{AppError, ProjectSelector, records, scope};
+use crate::{AppError, ProjectSelector, Runtime, records, scope};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineRequest {
@@ -45,9 +44,8 @@ pub struct TimelineQuery {
     pub after: u32,
 }
 
-/// The search that finds the record in the middle, among kinds that have a place in time. `None` if it needs none. The
-/// caller has the engine to run it.
-pub fn best_of(store: &Store, query: &TimelineQuery) -> Result<Option<SearchRequest>, AppError> {
+/// The search that finds the record in the middle, among kinds that have a place in time. `None` if it needs none.
+fn best_of(store: &Store, query: &TimelineQuery) -> Result<Option<SearchRequest>, AppError> {
     let Some(text) = &query.text else { return Ok(None) };
     if named(store, query)?.is_some() {
         return Ok(None);
@@ -60,21 +58,23 @@ pub fn best_of(store: &Store, query: &TimelineQuery) -> Result<Option<SearchRequ
     Ok(Some(search))
 }
 
-/// The timeline of a query. `found` has the results of its [`best_of`] search.
-pub fn around(store: &Store, query: &TimelineQuery, found: Option<&Results>) -> Result<Timeline, AppError> {
+/// The timeline of a query.
+pub fn around(rt: &dyn Runtime, query: &TimelineQuery) -> Result<Timeline, AppError> {
+    let store = rt.store();
+    let found = best_of(store, query)?.map(|search| rt.search(&search)).transpose()?;
     let named = named(store, query)?;
     let around = match (named, &query.text) {
         (Some(record), _) => Around::Record(record),
         (None, None) => Around::Now,
         (None, Some(text)) => {
-            let best = found.and_then(|found| found.hits.first());
+            let best = found.as_ref().and_then(|found| found.hits.first());
             Around::Record(best.ok_or_else(|| AppError::NothingFound(text.clone()))?.id)
         }
     };
     // An id implies its project.
     let here = query.here.as_ref().filter(|_| named.is_none());
     let selector = query.only.as_ref().or(here).cloned();
-    timeline(store, &TimelineRequest { selector, around, before: query.before, after: query.after })
+    timeline(rt, &TimelineRequest { selector, around, before: query.before, after: query.after })
 }
 
 /// The record whose id a query has. A text that is not the id of a record, or not of one in `only`, is searched for.
@@ -104,7 +104,8 @@ pub struct Timeline {
     pub items: Vec<TimelineEntry>,
 }
 
-pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, AppError> {
+pub fn timeline(rt: &dyn Runtime, request: &TimelineRequest) -> Result<Timeline, AppError> {
+    let store = rt.store();
     let record = match request.around {
         Around::Now | Around::Time(_) => None,
         Around::Record(record) => Some(record),
@@ -129,7 +130,8 @@ pub fn timeline(store: &Store, request: &TimelineRequest) -> Result<Timeline, Ap
 }
 
 /// The `most` records of all projects before a point in time, oldest first.
-pub fn everywhere(store: &Store, around: Around, most: u32) -> Result<Vec<TimelineEntry>, AppError> {
+pub fn everywhere(rt: &dyn Runtime, around: Around, most: u32) -> Result<Vec<TimelineEntry>, AppError> {
+    let store = rt.store();
     let record = match around {
         Around::Record(record) => Some(moment(store, record, ProjectScope::All)?),
         Around::Now | Around::Time(_) => None,
@@ -170,9 +172,11 @@ pub struct Year {
 }
 
 /// The last 53 weeks up to the day of `now`.
-pub fn year(store: &Store, project: Option<ProjectId>, now: Time) -> Result<Year, AppError> {
+pub fn year(rt: &dyn Runtime, project: Option<ProjectId>) -> Result<Year, AppError> {
     const DAYS: u32 = 53 * 7;
     const DAY: Duration = Duration::from_hours(24);
+    let now = rt.now();
+    let store = rt.store();
     // Steps of 24 hours from noon never skip or repeat a date, even if a day has 23 or 25 hours.
     let noon = now.start_of_day().after(DAY / 2);
     let first = noon.before(DAY * (DAYS - 1));

@@ -10,7 +10,7 @@ use remora_store::retrievals::{Item, RetrievalRow, WhichRetrievals};
 use serde::Serialize;
 
 use crate::records::{self, Record, record};
-use crate::{AppError, ProjectSelector, project, session};
+use crate::{AppError, ProjectSelector, Runtime, project, session};
 
 /// Longest text shown of a record, in characters.
 const MAX_LEN: usize = 160;
@@ -49,7 +49,8 @@ pub struct Line {
 }
 
 /// The latest injections, newest first.
-pub fn why(store: &Store, request: &WhyRequest, most: u32) -> Result<Vec<Why>, AppError> {
+pub fn why(rt: &dyn Runtime, request: &WhyRequest, most: u32) -> Result<Vec<Why>, AppError> {
+    let store = rt.store();
     let which = match request {
         WhyRequest::Project(ProjectSelector::All) => WhichRetrievals::All,
         WhyRequest::Project(selector) => WhichRetrievals::OfProject(project(store, selector)?),

@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use remora_core::portable::{Line, markdown};
 use remora_core::settings;
-use remora_core::time::Time;
-use remora_store::{DataDir, Store, StoreError};
+use remora_store::{DataDir, StoreError};
 
-use crate::{AppError, ProjectSelector, backup, project};
+use crate::{AppError, ProjectSelector, Runtime, backup, project};
 
 /// Output format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,11 +41,12 @@ impl From<serde_json::Error> for ExportError {
 /// Writes the memory of all projects or of one, and returns the number of records. Facts that hold everywhere belong to
 /// no project.
 pub fn write(
-    store: &Store,
+    rt: &dyn Runtime,
     selector: &ProjectSelector,
     format: Format,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError> {
+    let store = rt.store();
     let project = match selector {
         ProjectSelector::All => None,
         one => Some(project(store, one)?),
@@ -72,11 +72,8 @@ pub fn write(
 
 /// Makes the daily backup if it is due. An export changes nothing, but it is often the last step before a memory is
 /// moved or removed.
-pub fn back_up(
-    dir: &DataDir,
-    settings: &settings::Backup,
-    now: Time,
-) -> Result<Option<backup::Made>, AppError> {
-    let is_due = dir.database().exists() && backup::is_due(dir, now)?;
-    Ok(if is_due { Some(backup::make(dir, settings, now)?) } else { None })
+pub fn back_up(dir: &DataDir, settings: &settings::Backup) -> Result<Option<backup::Made>, AppError> {
+    let _now = dir.now();
+    let is_due = dir.database().exists() && backup::is_due(dir)?;
+    Ok(if is_due { Some(backup::make(dir, settings)?) } else { None })
 }

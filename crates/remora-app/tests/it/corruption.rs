@@ -43,7 +43,7 @@ fn populate(dir: &DataDir) -> Vec<u8> {
     }
     world.store.empty_wal().unwrap();
     drop(world);
-    backup::make(dir, &Settings::default().backup, Time::now()).unwrap();
+    backup::make(dir, &Settings::default().backup).unwrap();
     fs::read(dir.database()).unwrap()
 }
 
@@ -177,8 +177,8 @@ fn assert_third_comes_back(third: usize) {
         fs::write(dir.database(), &sound).unwrap();
         inflict(&dir, damage);
         // The check of an idle daemon, and then the start of the next one.
-        backup::check(&dir, Time::now()).unwrap();
-        let recovered = backup::recover(&dir, Search::Brief, Time::now());
+        backup::check(&dir).unwrap();
+        let recovered = backup::recover(&dir, Search::Brief);
         let recovered = recovered.unwrap_or_else(|error| panic!("{number}: {error}"));
         let store = Store::open(&dir).unwrap_or_else(|error| panic!("{number}: {error}"));
         assert_eq!(store.counts().unwrap().observations, MEMORIES, "{number}");
@@ -222,7 +222,7 @@ fn records_damaged_behind_much_damage_of_the_search_index_are_restored() {
         }
         inflict(&dir, &Damage::Root(victim, 0));
         hidden += usize::from(verify(&dir.database()).unwrap().is_index_alone());
-        let (recovery, _) = backup::recover(&dir, Search::EveryPage, Time::now()).unwrap().unwrap();
+        let (recovery, _) = backup::recover(&dir, Search::EveryPage).unwrap().unwrap();
         assert!(recovery.restored.made_at.is_some(), "{victim}: {recovery:?}");
         assert_eq!(Store::open(&dir).unwrap().counts().unwrap().observations, MEMORIES, "{victim}");
     }

@@ -67,7 +67,7 @@ fn costs_are_listed_by_day_provider_model_and_project_and_injections_separately(
     let mut settings = Settings::default();
     settings.costs.host_input_price = 5.0;
     let ask = |selector: ProjectSelector| {
-        costs(&world.store, &CostsRequest { selector, days: 7 }, &settings, now).unwrap()
+        costs(&world.rt(&settings, now), &CostsRequest { selector, days: 7 }).unwrap()
     };
 
     let all = ask(ProjectSelector::All);
@@ -97,8 +97,8 @@ fn costs_are_listed_by_day_provider_model_and_project_and_injections_separately(
 
     settings.budget.daily_tokens = 13_000;
     settings.costs.host_input_price = 0.0;
-    let over = costs(&world.store, &CostsRequest { selector: ProjectSelector::All, days: 0 }, &settings, now)
-        .unwrap();
+    let over =
+        costs(&world.rt(&settings, now), &CostsRequest { selector: ProjectSelector::All, days: 0 }).unwrap();
     assert!(over.budget.is_used_up());
     assert_eq!((over.days.len(), over.overhead.usd(400)), (1, None));
 }

@@ -1,9 +1,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use remora_app::SearchBackend;
 use remora_app::recall::prompt::{Explained, PromptRequest, recall};
 use remora_app::recall::start;
+use remora_app::{Alone, Local, SearchBackend};
 use remora_core::context::More;
 use remora_core::event::{Body, Event, Origin, SessionRef, Start};
 use remora_core::host::Host;
@@ -12,6 +12,7 @@ use remora_core::memory::{Memory, Observation, ObservationType};
 use remora_core::privacy::clean;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
+use remora_data::Clock;
 use remora_embed::Embedder;
 use remora_search::{Embed, ProjectScope, SearchQuery, Searcher, index_next};
 use remora_store::{DataDir, EventRecord, Store, locate};
@@ -72,9 +73,20 @@ impl World {
         }
     }
 
+    /// A process with these settings at this time.
+    pub(crate) fn rt(&self, settings: &Settings, now: Time) -> Local {
+        let dir = self.store.dir().clone().with_clock(Clock::Fixed(now));
+        Local::new(Store::open(&dir).unwrap(), settings.clone(), &Alone)
+    }
+
+    /// A process with the default settings.
+    pub(crate) fn now(&self, now: Time) -> Local {
+        self.rt(&Settings::default(), now)
+    }
+
     pub(crate) fn index(&mut self) -> usize {
         let mut all = 0;
-        while let count @ 1.. = index_next(&mut self.store, &mut self.embedder, true).unwrap() {
+        while let count @ 1.. = index_next(&self.store, &mut self.embedder, true).unwrap() {
             all += count;
         }
         all
@@ -102,11 +114,9 @@ impl World {
         self.hook(project, &name, Body::SessionStarted { source: Start::New }, now);
         let session = SessionRef { host: Host::ClaudeCode, id: name };
         start::begin(
-            &mut self.store,
+            &mut self.rt(settings, now),
             start::Starting { session: &session, directory: "/nowhere", how: Start::New },
-            settings,
             start::Reader { more: More::Commands("remora"), limit: 2_000 },
-            now,
         )
         .unwrap();
         let known = self.store.sessions().known(&session).unwrap().unwrap();

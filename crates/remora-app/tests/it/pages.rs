@@ -8,11 +8,10 @@ use remora_app::pause::{self, Where};
 use remora_app::privacy::erase_everything;
 use remora_app::story::{Part, story};
 use remora_app::timeline::{Around, TimelineRequest, everywhere, timeline, year};
-use remora_app::{AppError, ProjectSelector, SearchBackend, edit, related, search};
+use remora_app::{AppError, ProjectSelector, edit, related};
 use remora_core::event::{Body, Change, How, Outcome, ToolCall, ToolUse};
 use remora_core::ids::ObservationId;
 use remora_core::memory::{Memory, Observation, Summary};
-use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::{DataDir, SavedBy, Store};
 
@@ -45,7 +44,7 @@ fn the_feed_goes_back_page_by_page_and_shows_every_row_once() {
     for (project, turns) in [(None, 25), (Some(even), 13)] {
         let (mut cursor, mut seen, mut pages) = (Some(FEED_TOP), Vec::new(), 0);
         while let Some(from) = cursor {
-            let stretch = feed::before(&world.store, project, from, 10).unwrap();
+            let stretch = feed::before(&world.now(now), project, from, 10).unwrap();
             assert!(stretch.rows.len() <= 10);
             seen.extend(stretch.rows.iter().map(|row| match row {
                 FeedRow::Observation(row) => format!("{}", row.id),
@@ -81,23 +80,23 @@ fn a_story_shows_failed_steps_observations_and_interrupted_turns() {
     ask(&mut world, "Never mind");
     let session = world.store.sessions().named("one").unwrap()[0].id;
 
-    let page = story(&world.store, session, Part { from: 1, most: 2 }).unwrap().unwrap();
+    let page = story(&world.now(now), session, Part { from: 1, most: 2 }).unwrap().unwrap();
     let [first, second] = page.turns.as_slice() else { panic!("{:?}", page.turns) };
     assert_eq!((first.steps.len(), first.observations.len(), first.broke_off), (2, 1, None));
     assert_eq!(first.steps[0].files, ["src/lock.rs"], "relative to the project's root");
     assert_eq!(first.steps[1].outcome.as_deref(), Some("failed"));
     assert_eq!(second.broke_off, Some("interrupted"));
     assert_eq!((page.earlier, page.next, page.spent.calls), (None, Some(3), 0));
-    let rest = story(&world.store, session, Part { from: 3, most: 2 }).unwrap().unwrap();
+    let rest = story(&world.now(now), session, Part { from: 3, most: 2 }).unwrap().unwrap();
     assert_eq!((rest.turns.len(), rest.earlier, rest.next), (1, Some(1), None));
     assert_eq!(rest.turns[0].broke_off, None, "the last turn of an active session may still be running");
     assert!(
-        story(&world.store, remora_core::ids::SessionId(99), Part { from: 1, most: 2 }).unwrap().is_none()
+        story(&world.now(now), remora_core::ids::SessionId(99), Part { from: 1, most: 2 }).unwrap().is_none()
     );
 
-    let running = feed::running(&world.store, None, now).unwrap();
+    let running = feed::running(&world.now(now), None).unwrap();
     assert_eq!((running.len(), running[0].prompt.as_str(), running[0].tools), (1, "Never mind", 0));
-    assert!(feed::running(&world.store, None, now.after(Duration::from_hours(1))).unwrap().is_empty());
+    assert!(feed::running(&world.now(now.after(Duration::from_hours(1))), None).unwrap().is_empty());
 }
 
 #[test]
@@ -110,11 +109,8 @@ fn related_observations_are_found_whatever_operators_a_title_has() {
     world.turn("app", "three", "x", &about("Icons have rounded corners", "c.rs"), now);
     let row = world.store.records().observation(ObservationId(1)).unwrap().unwrap();
     assert_eq!(row.observation.title, strange);
-    let engine = SearchBackend { searcher: &world.searcher, embedder: None };
-    let settings = Settings::default();
-    let found = search::search(&world.store, engine, &related::search(&row), &settings.search, now).unwrap();
-    let titles: Vec<&str> =
-        related::related(&row, &found).into_iter().map(|hit| hit.title.as_str()).collect();
+    let related = related::related(&world.now(now), &row).unwrap();
+    let titles: Vec<&str> = related.iter().map(|hit| hit.title.as_str()).collect();
     assert_eq!(titles, ["Deploy the billing service after the freeze"]);
 }
 
@@ -127,18 +123,18 @@ fn files_days_and_moments_are_those_of_live_observations() {
     world.turn("app", "two", "x", &about("Second", "src/lock.rs"), days(2));
     world.turn("web", "three", "x", &about("Third", "src/door.ts"), days(1));
     let ask = |part: &str| FilesRequest { part: part.into(), limit: 10, ..FilesRequest::default() };
-    let all = files(&world.store, &ask("")).unwrap();
+    let all = files(&world.now(now), &ask("")).unwrap();
     let found: Vec<_> = all.items.iter().map(|one| (one.file.path.as_str(), one.file.observations)).collect();
     assert_eq!((found, all.total), (vec![("src/door.ts", 1), ("src/lock.rs", 2)], 2));
-    let locks = files(&world.store, &ask("LOCK")).unwrap();
+    let locks = files(&world.now(now), &ask("LOCK")).unwrap();
     assert_eq!(
         locks.items[0].lines.iter().map(|line| line.title.as_str()).collect::<Vec<_>>(),
         ["Second", "First"]
     );
-    assert_eq!(files(&world.store, &ask("nothing")).unwrap().total, 0);
+    assert_eq!(files(&world.now(now), &ask("nothing")).unwrap().total, 0);
 
     let project = world.project("app");
-    let chart = year(&world.store, Some(project), now).unwrap();
+    let chart = year(&world.now(now), Some(project)).unwrap();
     assert_eq!((chart.days.len(), chart.total), (371, 2));
     let busy: Vec<&str> =
         chart.days.iter().filter(|(.., count)| *count > 0).map(|(day, ..)| day.as_str()).collect();
@@ -149,10 +145,10 @@ fn files_days_and_moments_are_those_of_live_observations() {
         before: 10,
         after: 0,
     };
-    let before = timeline(&world.store, &request).unwrap();
+    let before = timeline(&world.now(now), &request).unwrap();
     assert_eq!(before.items.iter().map(|one| one.title.as_str()).collect::<Vec<_>>(), ["First"]);
     let all = |around, most| {
-        let items = everywhere(&world.store, around, most).unwrap();
+        let items = everywhere(&world.now(now), around, most).unwrap();
         items.iter().map(|one| one.title.clone()).collect::<Vec<_>>()
     };
     assert_eq!(all(Around::Now, 10), ["First", "Second", "Third"]);
@@ -174,7 +170,7 @@ fn a_plan_names_the_other_records_that_say_the_same() {
     world.turn("app", "Why does the pump stall?", &format!("Found it. {sentence}"), &memory, now);
     let repeated = |id: &str| {
         let request = ForgetRequest::Ids(vec![id.to_owned()]);
-        let plan = plan(&world.store, &request, None, now).unwrap();
+        let plan = plan(&world.now(now), &request).unwrap();
         let mut ids: Vec<String> = plan.repeated_in.iter().map(|record| record.id.to_string()).collect();
         ids.sort();
         ids
@@ -196,7 +192,7 @@ fn fields_that_are_not_edited_stay_unchanged() {
     };
     world.turn("app", "one", "x", &memory, now);
     let facts = edit::Edit { facts: Some(vec!["It holds".into()]), ..edit::Edit::default() };
-    let row = edit::edit(&mut world.store, "1", &facts, SavedBy::Person, now).unwrap().row;
+    let row = edit::edit(&mut world.now(now), "1", &facts, SavedBy::Person).unwrap().row;
     let o = row.observation;
     assert_eq!((o.title.as_str(), o.narrative.as_str(), o.facts), (long, "", vec!["It holds".to_owned()]));
 }
@@ -208,16 +204,13 @@ fn capture_is_paused_for_a_project_and_goes_on() {
     world.turn("app", "one", "x", &Memory::default(), now);
     let dir = world.store.dir().clone();
     let app = Where::Project("app".into());
-    let paused = pause::pause(&dir, Some(&world.store), &app, now).unwrap();
+    let paused = pause::pause(&dir, Some(&world.store), &app).unwrap();
     assert_eq!((paused.project.as_deref(), paused.pause.projects.len()), (Some("app"), 1));
-    let on = pause::resume(&dir, Some(&mut world.store), &app).unwrap();
+    let on = pause::resume(&dir, Some(&world.store), &app).unwrap();
     assert!(on.pause.is_empty());
-    assert!(matches!(pause::resume(&dir, Some(&mut world.store), &app), Err(AppError::NotPaused(_))));
+    assert!(matches!(pause::resume(&dir, Some(&world.store), &app), Err(AppError::NotPaused(_))));
     let unknown = Where::Project("nobody".into());
-    assert!(matches!(
-        pause::pause(&dir, Some(&world.store), &unknown, now),
-        Err(AppError::UnknownProject(_))
-    ));
+    assert!(matches!(pause::pause(&dir, Some(&world.store), &unknown), Err(AppError::UnknownProject(_))));
 }
 
 #[test]
@@ -234,11 +227,14 @@ fn erasing_everything_leaves_no_row_and_no_copy_and_memory_goes_on() {
         now,
     );
     world.index();
-    remora_app::backup::make(&dir, &remora_core::settings::Backup::default(), now).unwrap();
-    assert!(matches!(erase_everything(&mut world.store, "yes", SavedBy::Person), Err(AppError::NotTheWord)));
+    remora_app::backup::make(&dir, &remora_core::settings::Backup::default()).unwrap();
+    assert!(matches!(
+        erase_everything(&mut world.now(now), "yes", SavedBy::Person),
+        Err(AppError::NotTheWord)
+    ));
     assert_eq!(world.store.counts().unwrap().observations, 1, "without the word, nothing is erased");
 
-    let erased = erase_everything(&mut world.store, "erase", SavedBy::Person).unwrap();
+    let erased = erase_everything(&mut world.now(now), "erase", SavedBy::Person).unwrap();
     assert_eq!(erased.files.len(), 1, "the backup: {erased:?}");
     let counts = world.store.counts().unwrap();
     assert_eq!((counts.observations, counts.prompts, counts.sessions), (0, 0, 0));

@@ -1,9 +1,9 @@
 use remora_app::caller::REACH_HINT;
-use remora_app::forget::{ForgetRequest, Forgotten, Matching, Plan, check_author};
-use remora_app::{AppError, Reach};
+use remora_app::forget::{self, ForgetRequest, Forgotten, Matching, Plan, check_author};
+use remora_app::{AppError, Reach, Runtime};
 use remora_core::context::safe_tokens;
 use remora_core::time::Time;
-use remora_store::Store;
+use remora_store::{SavedBy, Store};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -61,7 +61,7 @@ pub(super) async fn call<M: Memory>(
     let request = match (ids.is_empty(), given(topic)) {
         (false, None) => {
             let known;
-            (known, beyond) = asker.memory.read(move |store| divided(store, &reach, ids)).await?;
+            (known, beyond) = asker.memory.read(move |rt| divided(rt.store(), &reach, ids)).await?;
             ForgetRequest::Ids(known)
         }
         (true, Some(topic)) => ForgetRequest::Matching(Matching {
@@ -70,14 +70,14 @@ pub(super) async fn call<M: Memory>(
         }),
         _ => return Err(Failure::new("pass either `ids` or `topic`", format!("such as {EXAMPLE}"))),
     };
-    let mut plan = asker.memory.plan_forgetting(request).await?;
+    let mut plan = asker.memory.find(request.text_to_embed(), move |rt| forget::plan(rt, &request)).await?;
     plan.unknown.extend(beyond);
     if plan.is_empty() {
         let hint = if is_limited { REACH_HINT } else { "find ids with search" };
         return Err(Failure::new("nothing was found that could be forgotten", hint));
     }
     let asked = plan.clone();
-    asker.memory.read(move |store| check_author(store, &asked)).await?;
+    asker.memory.read(move |rt| check_author(rt, &asked)).await?;
     if plan.records.len() > MAX_RECORDS {
         let message = format!("that would take {} records; at most {MAX_RECORDS} a call", plan.records.len());
         let hint = "pass ids or a longer topic, or ask the user to run `remora forget`";
@@ -86,9 +86,11 @@ pub(super) async fn call<M: Memory>(
     if !confirm {
         return Ok(shown(&plan));
     }
-    let undo = asker.memory.settings().forget.undo();
+    let undo = asker.memory.read(|rt| Ok(rt.settings().forget.undo())).await?;
     let (unknown, not_known) = (plan.unknown.clone(), not_known(&plan.unknown));
-    let Forgotten { id, records, undo_until, .. } = asker.memory.forget(plan, undo).await?;
+    let forget = move |rt: &mut dyn Runtime| forget::forget(rt, &plan, undo, SavedBy::Program);
+    let Forgotten { id, records, undo_until, .. } =
+        if undo.is_zero() { asker.memory.apart(forget).await? } else { asker.memory.write(forget).await? };
     let way_back = match undo_until {
         Some(until) => format!(" Until {} `remora forget undo {id}` brings it back.", until.iso()),
         None => String::new(),

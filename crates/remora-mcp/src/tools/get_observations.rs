@@ -1,6 +1,5 @@
 use remora_app::caller::REACH_HINT;
 use remora_app::records;
-use remora_core::time::Time;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -55,7 +54,7 @@ pub(super) async fn call<M: Memory>(
     let asked = ids.clone();
     let reach = asker.reach().await?;
     let is_limited = reach.is_limited();
-    let batch = asker.memory.write(move |store| records::batch(store, &asked, &reach, Time::now())).await?;
+    let batch = asker.memory.write(move |rt| records::batch(rt, &asked, &reach)).await?;
     if batch.found.is_empty() {
         let message = format!("nothing is known as {}", list(&batch.unknown));
         let hint = if is_limited { REACH_HINT } else { "ids come from search and timeline" };

@@ -1,6 +1,5 @@
 use remora_app::recall::start::{self, Reader};
 use remora_core::context::More;
-use remora_core::time::Time;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,15 +45,13 @@ pub(super) async fn call<M: Memory>(
 ) -> Result<Answer, Failure> {
     let arguments: ContextArguments = read(arguments, EXAMPLE)?;
     let selector = asker.scope_of(given(arguments.project).as_deref()).await?;
-    let settings = asker.memory.settings();
-    let limit = match arguments.tokens {
-        Some(One(tokens)) => u64::from(tokens).clamp(TOKENS.0, TOKENS.1),
-        None if settings.context.tokens == 0 => DEFAULT_TOKENS,
-        None => settings.context.tokens.into(),
-    };
-    let preview = asker.memory.read(move |store| {
-        let reader = Reader { limit, more: More::Tools };
-        start::preview(store, &selector, &settings, reader, Time::now())
+    let preview = asker.memory.read(move |rt| {
+        let limit = match (arguments.tokens, rt.settings().context.tokens) {
+            (Some(One(tokens)), _) => u64::from(tokens).clamp(TOKENS.0, TOKENS.1),
+            (None, 0) => DEFAULT_TOKENS,
+            (None, tokens) => tokens.into(),
+        };
+        start::preview(rt, &selector, Reader { limit, more: More::Tools })
     });
     match preview.await.map(|preview| preview.injection) {
         // The text is already framed, and marks the user's own statements separately.

@@ -55,7 +55,7 @@ pub(super) async fn call<M: Memory>(
         }
         None => WhichSummary::Latest(asker.scope_of(given(arguments.project).as_deref()).await?),
     };
-    match asker.memory.read(move |store| session_summary(store, &which)).await {
+    match asker.memory.read(move |rt| session_summary(rt, &which)).await {
         Ok(Some(found)) => {
             let shown = shown::session_summary(&found);
             Ok(Answer::of_memory("A session.", &shown.text(), shown.data()))

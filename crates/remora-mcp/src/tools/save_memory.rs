@@ -2,8 +2,7 @@ use std::path::PathBuf;
 
 use remora_app::save::{SaveRequest, SavedFor, save};
 use remora_core::memory::ObservationType;
-use remora_core::time::Time;
-use remora_store::{Saved, SavedBy, Store};
+use remora_store::{Saved, SavedBy};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -66,8 +65,7 @@ pub(super) async fn call<M: Memory>(
         // An agent may save text from a web page, so only what a person types counts as the user's statement.
         by: SavedBy::Program,
     };
-    let save = move |store: &mut Store| save(store, &request, Time::now());
-    let SavedFor { saved, project, left_out } = asker.memory.change(save).await?;
+    let SavedFor { saved, project, left_out } = asker.memory.write(move |rt| save(rt, &request)).await?;
     let structured = json!({
         "id": saved.id().to_string(),
         "new": matches!(saved, Saved::New(_)),

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use remora_app::search::{MAX_LIMIT, MAX_OFFSET, SearchRequest};
-use remora_app::{AppError, ProjectSelector, records};
+use remora_app::{AppError, ProjectSelector, Runtime, records};
 use remora_core::document::RecordId;
 use remora_core::memory::ObservationType;
 use remora_search::{Hit, Mode, Results};
@@ -80,15 +80,19 @@ pub(super) async fn call<M: Memory>(
 
 /// Runs a search and returns the hits as an index.
 pub(crate) async fn index<M: Memory>(asker: &Asker<M>, request: SearchRequest) -> Result<Answer, Failure> {
-    let found = match asker.memory.search(request.clone()).await {
+    let asked = request.clone();
+    let find = move |rt: &dyn Runtime| {
+        let found = rt.search(&asked)?;
+        let ids: Vec<RecordId> = found.hits.iter().map(|hit| hit.id).collect();
+        Ok((records::costs(rt, &ids)?, found))
+    };
+    let (costs, found) = match asker.memory.find(request.text_to_embed(), find).await {
         Ok(found) => found,
         Err(AppError::UnknownDirectory(_)) => {
             return Ok(nothing_yet(json!({ "total": 0, "hits": [] })));
         }
         Err(error) => return Err(error.into()),
     };
-    let ids: Vec<RecordId> = found.hits.iter().map(|hit| hit.id).collect();
-    let costs = asker.memory.read(move |store| records::costs(store, &ids)).await?;
     let hits: Vec<Line> = found.hits.iter().map(|hit| line(hit, &costs, &request.selector)).collect();
     let end = request.offset + hits.len();
     let next = (end < found.total).then_some(end);

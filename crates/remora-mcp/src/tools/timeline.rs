@@ -1,9 +1,8 @@
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use remora_app::records::record_id;
-use remora_app::timeline::{MAX_LEN, Timeline, TimelineQuery, around, best_of};
-use remora_app::{AppError, records};
+use remora_app::timeline::{MAX_LEN, Timeline, TimelineQuery, around};
+use remora_app::{AppError, Runtime, records};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::memory::ObservationType;
 use remora_store::TimelineEntry;
@@ -93,19 +92,14 @@ pub(super) async fn call<M: Memory>(
 }
 
 async fn answer<M: Memory>(asker: &Asker<M>, query: TimelineQuery) -> Result<Answer, AppError> {
-    let query = Arc::new(query);
-    let asked = Arc::clone(&query);
-    let found = match asker.memory.read(move |store| best_of(store, &asked)).await? {
-        Some(search) => Some(asker.memory.search(search).await?),
-        None => None,
-    };
-    let read = move |store: &_| {
-        let timeline = around(store, &query, found.as_ref())?;
+    let text = query.text.clone();
+    let find = move |rt: &dyn Runtime| {
+        let timeline = around(rt, &query)?;
         let ids: Vec<RecordId> = timeline.items.iter().map(|moment| moment.id).collect();
-        let costs = records::costs(store, &ids)?;
+        let costs = records::costs(rt, &ids)?;
         Ok((timeline, costs))
     };
-    let (timeline, costs) = asker.memory.read(read).await?;
+    let (timeline, costs) = asker.memory.find(text, find).await?;
     Ok(shown(&timeline, &costs))
 }
 

@@ -45,7 +45,7 @@ impl Observer {
     }
 
     /// Adds the turn's messages from its host's transcript to a batch.
-    pub(super) fn listen(&self, store: &mut Store, batch: &mut Batch) -> Result<(), StoreError> {
+    pub(super) fn listen(&self, store: &Store, batch: &mut Batch) -> Result<(), StoreError> {
         let queued = || batch.earlier.iter().chain(&batch.events).map(|event| &event.body);
         let has_ended = queued().any(|body| matches!(body, Body::TurnEnded { .. }));
         let broke_off = queued().any(|body| matches!(body, Body::TurnEnded { error: Some(_), .. }));
@@ -80,7 +80,7 @@ impl Observer {
 
     /// Reads a transcript again, for messages that its host wrote after the turn was observed. `None` if there are
     /// none.
-    pub fn read_late(&self, store: &mut Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
+    pub fn read_late(&self, store: &Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
         // The process that works on the session also reads its transcript, and a turn that goes on is read as a whole.
         if store.sessions().is_in_work(session)? {
             return Ok(None);
@@ -95,7 +95,7 @@ impl Observer {
     /// Turns messages that came after their turn into memory, without a model, which is only called for whole turns.
     /// `None` if another process stored them first.
     fn remember_late(
-        store: &mut Store,
+        store: &Store,
         session: SessionId,
         prompt_number: i64,
         TurnMessages { said, digest, read, .. }: TurnMessages,

@@ -91,7 +91,7 @@ pub(crate) struct Observed {
 
 impl Observed {
     /// Releases the turn: a model is called for it later.
-    pub(crate) fn give_back(self, store: &mut Store) -> Result<Settled, StoreError> {
+    pub(crate) fn give_back(self, store: &Store) -> Result<Settled, StoreError> {
         if let Some((batch, _)) = self.question {
             store.queue().give_back(&batch)?;
         }
@@ -151,7 +151,7 @@ impl Observer {
 
     /// Stores memory of the next ended turn, and prepares a model call for it. If there is none, prepares a call for
     /// a turn whose memory is already stored.
-    pub fn next(&self, store: &mut Store, now: Time) -> Result<Next, StoreError> {
+    pub fn next(&self, store: &Store, now: Time) -> Result<Next, StoreError> {
         if let Some(Observed { settled, question }) = self.remember_any(store, now)? {
             let Some((batch, turn)) = question else { return Ok(Next::Settled(settled)) };
             if !store.queue().is_next_for_model(&batch)? {
@@ -170,13 +170,13 @@ impl Observer {
     }
 
     /// Stores memory of the next ended turn, without a model call: that follows later.
-    pub fn observe(&self, store: &mut Store, now: Time) -> Result<Option<Settled>, StoreError> {
+    pub fn observe(&self, store: &Store, now: Time) -> Result<Option<Settled>, StoreError> {
         let Some(observed) = self.remember_any(store, now)? else { return Ok(None) };
         observed.give_back(store).map(Some)
     }
 
     /// Stores memory of the next turn that has ended and need not wait.
-    fn remember_any(&self, store: &mut Store, now: Time) -> Result<Option<Observed>, StoreError> {
+    fn remember_any(&self, store: &Store, now: Time) -> Result<Option<Observed>, StoreError> {
         loop {
             match self.remember_next(store, now)? {
                 Step::Nothing => return Ok(None),
@@ -187,7 +187,7 @@ impl Observer {
     }
 
     /// Claims the next ended turn and stores what the built-in observer makes of it.
-    pub(crate) fn remember_next(&self, store: &mut Store, now: Time) -> Result<Step, StoreError> {
+    pub(crate) fn remember_next(&self, store: &Store, now: Time) -> Result<Step, StoreError> {
         let ended = if matches!(self.mind, ModelState::Builtin) { Ended::Drop } else { Ended::ForModel };
         store.queue().release_kept(ended, now)?;
         let mut goes_on = |store: &Store, session| !self.silence.is_zero() && self.goes_on(store, session);
@@ -225,7 +225,7 @@ impl Observer {
     /// at all.
     fn prepare(
         &self,
-        store: &mut Store,
+        store: &Store,
         batch: Batch,
         turn: Turn,
         now: Time,

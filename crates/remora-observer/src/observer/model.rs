@@ -141,7 +141,7 @@ impl Task {
     /// the answer.
     pub fn settle(
         self,
-        store: &mut Store,
+        store: &Store,
         reflection: &Reflection,
         now: Time,
     ) -> Result<Option<usize>, StoreError> {
@@ -221,7 +221,7 @@ impl Model {
     /// Prepares a model call for a turn, if the budget and the provider allow it now.
     pub(super) fn prepare(
         self: Arc<Self>,
-        store: &mut Store,
+        store: &Store,
         batch: Batch,
         turn: Turn,
         now: Time,
@@ -275,7 +275,7 @@ impl Model {
 
 /// Returns a turn to the queue without counting an attempt. The model is called for it later.
 pub(super) fn wait(
-    store: &mut Store,
+    store: &Store,
     batch: &Batch,
     reason: &str,
     retry_after: Duration,
@@ -286,7 +286,7 @@ pub(super) fn wait(
 }
 
 /// Finishes a turn without a model call: its memory stays as it is.
-pub(super) fn let_go(store: &mut Store, batch: &Batch) -> Result<Option<Task>, StoreError> {
+pub(super) fn let_go(store: &Store, batch: &Batch) -> Result<Option<Task>, StoreError> {
     store.queue().confirm(batch, &Memory::default(), None, made_at(batch)).map(|()| None)
 }
 

@@ -101,14 +101,14 @@ impl World {
     }
 
     fn ask(&mut self) -> Box<Task> {
-        match self.observer().next(&mut self.store, Time::now()).unwrap() {
+        match self.observer().next(&self.store, Time::now()).unwrap() {
             Next::Ask(task) => task,
             other => panic!("{other:?}"),
         }
     }
 
     fn settle(&mut self) {
-        let next = self.observer().next(&mut self.store, Time::now()).unwrap();
+        let next = self.observer().next(&self.store, Time::now()).unwrap();
         assert!(matches!(next, Next::Settled(_)), "{next:?}");
     }
 
@@ -135,7 +135,7 @@ async fn a_model_gets_messages_in_their_place() {
     assert_eq!(asked.matches(CLOSING).count(), 1, "the closing message is no text between");
     assert_eq!(world.offset(), world.length(), "the built-in memory is stored");
     let reflection = task.reflect(answer, Time::now());
-    task.settle(&mut world.store, &reflection, Time::now()).unwrap();
+    task.settle(&world.store, &reflection, Time::now()).unwrap();
     assert_eq!(world.offset(), world.length());
 }
 
@@ -174,7 +174,7 @@ fn text_that_comes_late_is_read_once() {
     world.settle();
     let observer = world.observer();
     let late = |world: &mut World| {
-        let settled = observer.read_late(&mut world.store, SESSION).unwrap();
+        let settled = observer.read_late(&world.store, SESSION).unwrap();
         assert_eq!(world.offset(), world.length());
         settled.is_some()
     };
@@ -212,18 +212,18 @@ fn late_text_is_read_before_the_next_turn_and_by_a_drain() {
     world.settle();
     let before = world.offset();
     world.write("assistant", "2026-03-10T09:00:07Z", "Late.");
-    world.observer().drain(&mut world.store).unwrap();
+    world.observer().drain(&world.store).unwrap();
     assert_eq!(world.offset(), before, "the session was active long ago");
     let now = Time::now().iso();
     world.hook("SessionStart", &now, &json!({ "source": "resume" }));
-    world.observer().drain(&mut world.store).unwrap();
+    world.observer().drain(&world.store).unwrap();
     assert_eq!(world.offset(), world.length());
     world.write("assistant", &now, "Later.");
     world.hook("UserPromptSubmit", &now, &json!({ "prompt": "Next" }));
     world.hook("Stop", &now, &json!({ "last_assistant_message": "Done." }));
     world.write("user", &now, "Next");
     world.write("assistant", &now, "Done.");
-    while !matches!(world.observer().next(&mut world.store, Time::now()).unwrap(), Next::Nothing) {}
+    while !matches!(world.observer().next(&world.store, Time::now()).unwrap(), Next::Nothing) {}
     assert_eq!(world.offset(), world.length());
 }
 
@@ -237,7 +237,7 @@ fn a_transcript_claimed_by_another_process_is_not_read() {
     let claimed = world.store.queue().claim_next("other", 10, Duration::ZERO, Time::now()).unwrap();
     assert!(claimed.is_some());
     let before = world.offset();
-    assert_eq!(world.observer().read_late(&mut world.store, SESSION).unwrap(), None);
+    assert_eq!(world.observer().read_late(&world.store, SESSION).unwrap(), None);
     assert_eq!(world.offset(), before);
 }
 
@@ -286,16 +286,16 @@ fn copilot_turn(world: &mut World) -> Time {
 fn a_closing_message_that_is_written_after_the_turn_ended_is_waited_for() {
     let mut world = World::new();
     let ended = copilot_turn(&mut world);
-    let next = world.observer().next(&mut world.store, ended).unwrap();
+    let next = world.observer().next(&world.store, ended).unwrap();
     assert!(matches!(next, Next::Nothing), "the transcript does not exist yet: {next:?}");
     let asked = json!({ "type": "user.message", "data": { "content": "Why an hour early?" } });
     let said = json!({ "type": "assistant.message", "data": { "content": CLOSING } });
     fs::write(world.path(), format!("{asked}\n")).unwrap();
     let soon = ended.after(Duration::from_secs(1));
-    let next = world.observer().next(&mut world.store, soon).unwrap();
+    let next = world.observer().next(&world.store, soon).unwrap();
     assert!(matches!(next, Next::Nothing), "it has the prompt alone: {next:?}");
     fs::write(world.path(), format!("{asked}\n{said}\n")).unwrap();
-    let next = world.observer().next(&mut world.store, soon.after(Duration::from_secs(1))).unwrap();
+    let next = world.observer().next(&world.store, soon.after(Duration::from_secs(1))).unwrap();
     assert!(matches!(next, Next::Settled(_)), "{next:?}");
     assert_eq!(world.store.records().closing_message(SESSION, 1).unwrap().as_deref(), Some(CLOSING));
 }
@@ -304,7 +304,7 @@ fn a_closing_message_that_is_written_after_the_turn_ended_is_waited_for() {
 fn a_closing_message_that_never_comes_does_not_hold_the_turn() {
     let mut world = World::new();
     let ended = copilot_turn(&mut world);
-    let next = world.observer().next(&mut world.store, ended.after(Duration::from_secs(4))).unwrap();
+    let next = world.observer().next(&world.store, ended.after(Duration::from_secs(4))).unwrap();
     assert!(matches!(next, Next::Settled(_)), "{next:?}");
 }
 
@@ -351,7 +351,7 @@ fn a_command_that_takes_longer_than_the_silence_does_not_end_its_turn() {
     let mut world = World::in_living_host();
     long_command(&mut world);
     for minute in ["2026-03-10T09:05:10Z", "2026-03-10T10:05:10Z"] {
-        let next = world.observer().next(&mut world.store, at(minute)).unwrap();
+        let next = world.observer().next(&world.store, at(minute)).unwrap();
         assert!(matches!(next, Next::Nothing), "{next:?}");
     }
     its_end(&mut world, FIXED);
@@ -368,12 +368,12 @@ fn a_turn_that_goes_on_revises_what_silence_made_of_it() {
     for closing in [FIXED, "Done."] {
         let mut world = World::new();
         long_command(&mut world);
-        let next = world.observer().next(&mut world.store, at("2026-03-10T09:05:10Z")).unwrap();
+        let next = world.observer().next(&world.store, at("2026-03-10T09:05:10Z")).unwrap();
         assert!(matches!(next, Next::Settled(_)), "nobody knows whether the host lives: {next:?}");
         assert!(open_ends(&world).contains("`make slow` was still running"));
-        let next = world.observer().next(&mut world.store, at("2026-03-10T09:05:20Z")).unwrap();
+        let next = world.observer().next(&world.store, at("2026-03-10T09:05:20Z")).unwrap();
         assert!(matches!(next, Next::Nothing), "{next:?}");
-        assert_eq!(world.observer().read_late(&mut world.store, SESSION).unwrap(), None);
+        assert_eq!(world.observer().read_late(&world.store, SESSION).unwrap(), None);
         its_end(&mut world, closing);
         world.settle();
         assert_eq!(open_ends(&world), "", "{closing}");
@@ -397,7 +397,7 @@ fn a_verdict_on_what_silence_made_of_a_turn_stays_with_its_id() {
             "tool_input": { "file_path": "/home/dev/shop/auth.py", "old_string": "a", "new_string": "b" } }),
     );
     world.write("assistant", "2026-03-10T09:00:06Z", CAUSE);
-    let next = world.observer().next(&mut world.store, at("2026-03-10T09:05:10Z")).unwrap();
+    let next = world.observer().next(&world.store, at("2026-03-10T09:05:10Z")).unwrap();
     assert!(matches!(next, Next::Settled(_)), "the agent thinks, and no tool runs: {next:?}");
     let before = world.store.records().of_session(SESSION).unwrap();
     assert_eq!(before.len(), 1);
@@ -420,9 +420,9 @@ async fn a_model_is_called_once_for_a_turn_that_was_silent() {
     let fake = Fake::start([Behaviour::json(200, &Api::Openai.answer("<skip/>"))]);
     let mut world = World::with_model(&fake);
     long_command(&mut world);
-    let silent = world.observer().next(&mut world.store, at("2026-03-10T09:05:10Z")).unwrap();
+    let silent = world.observer().next(&world.store, at("2026-03-10T09:05:10Z")).unwrap();
     assert!(matches!(silent, Next::Settled(_)), "it may go on");
-    let next = world.observer().next(&mut world.store, at("2026-03-10T09:05:20Z")).unwrap();
+    let next = world.observer().next(&world.store, at("2026-03-10T09:05:20Z")).unwrap();
     assert!(matches!(next, Next::Nothing), "it may still go on");
     its_end(&mut world, FIXED);
     let task = world.ask();

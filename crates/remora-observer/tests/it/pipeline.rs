@@ -117,13 +117,13 @@ impl World {
     /// Processes everything that is due, one call after the other.
     async fn work(&mut self, observer: &Observer) {
         loop {
-            match observer.next(&mut self.store, self.now).unwrap() {
+            match observer.next(&self.store, self.now).unwrap() {
                 Next::Nothing => return,
                 Next::Settled(_) | Next::NotAsked => {}
                 Next::Ask(task) => {
                     let answer = task.ask().await;
                     let reflection = task.reflect(answer, self.now);
-                    task.settle(&mut self.store, &reflection, self.now).unwrap();
+                    task.settle(&self.store, &reflection, self.now).unwrap();
                 }
             }
         }
@@ -468,27 +468,25 @@ async fn memory_is_stored_before_the_model_answers_and_the_next_turn_does_not_wa
     let mut world = World::new(Api::Openai, &fake.url());
     let observer = world.observer();
     world.turn("one", 1);
-    let Next::Ask(first) = observer.next(&mut world.store, world.now).unwrap() else { panic!("no question") };
+    let Next::Ask(first) = observer.next(&world.store, world.now).unwrap() else { panic!("no question") };
     assert!(world.finds("Totals are added before they are rounded now"));
     assert_eq!(world.counts(), (1, 0, 5, 0));
     world.turn("one", 2);
-    let second = observer.next(&mut world.store, world.now).unwrap();
+    let second = observer.next(&world.store, world.now).unwrap();
     assert!(matches!(second, Next::Settled(_)), "one question a session at a time: {second:?}");
     assert_eq!((world.counts(), world.awaiting()), ((2, 0, 10, 0), 0), "it is next in line");
-    assert!(matches!(observer.next(&mut world.store, world.now).unwrap(), Next::Nothing));
+    assert!(matches!(observer.next(&world.store, world.now).unwrap(), Next::Nothing));
     let answer = first.ask().await;
     let reflection = first.reflect(answer, world.now);
-    first.settle(&mut world.store, &reflection, world.now).unwrap();
-    let Next::Ask(second) = observer.next(&mut world.store, world.now).unwrap() else {
-        panic!("no question")
-    };
+    first.settle(&world.store, &reflection, world.now).unwrap();
+    let Next::Ask(second) = observer.next(&world.store, world.now).unwrap() else { panic!("no question") };
     fake.set([Behaviour::json(200, &Api::Openai.answer("<observation><title>Second</title></observation>"))]);
     let answer = second.ask().await;
     let asked = fake.requests()[1].body.clone();
     assert!(asked.contains("Totals were rounded too early"), "the answer about the first turn is known");
     assert_eq!(asked.matches("case 2 wants").count(), 1, "and its own memory is not: {asked}");
     let reflection = second.reflect(answer, world.now);
-    second.settle(&mut world.store, &reflection, world.now).unwrap();
+    second.settle(&world.store, &reflection, world.now).unwrap();
     assert_eq!((world.counts(), world.awaiting()), ((2, 0, 0, 0), 0));
     assert!(world.finds("Second"));
 }
@@ -499,7 +497,7 @@ async fn a_crash_between_memory_and_answer_leads_to_one_set_of_records() {
     let mut world = World::new(Api::Openai, &fake.url());
     world.turn("one", 1);
     let died = Observer::new(&world.settings, &world.dir, "died").0;
-    assert!(matches!(died.next(&mut world.store, world.now).unwrap(), Next::Ask(_)));
+    assert!(matches!(died.next(&world.store, world.now).unwrap(), Next::Ask(_)));
     assert_eq!(world.counts(), (1, 0, 5, 0));
     world.store.queue().reclaim("test", world.now).unwrap();
     let observer = world.observer();
@@ -532,7 +530,7 @@ async fn a_turn_that_was_halved_after_crashes_is_remembered_and_asked_about_as_a
             world.store.queue().reclaim("test", world.now).unwrap();
         }
         let observer = world.observer();
-        let first = observer.next(&mut world.store, world.now).unwrap();
+        let first = observer.next(&world.store, world.now).unwrap();
         assert!(matches!(first, Next::Settled(settled) if settled.events == 1), "{first:?}");
         assert!(world.counts().1 > 0, "the rest is still to be observed");
         world.work(&observer).await;

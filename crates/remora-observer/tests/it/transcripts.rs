@@ -51,7 +51,7 @@ fn sessions(jsonl: &str) -> Vec<Session> {
     let dir = DataDir::new(temp.path());
     let mut store = Store::open(&dir).unwrap();
     replay(&dir, &mut store, jsonl);
-    drain(&mut store, "test", Duration::ZERO).unwrap();
+    drain(&store, "test", Duration::ZERO).unwrap();
     let left = store.counts().unwrap().pending;
     let mut rows = store.sessions().list(None, 10).unwrap();
     rows.reverse();

@@ -49,7 +49,7 @@ impl World {
             event("Stop", json!({ "last_assistant_message": closing })),
         ];
         replay(&self.dir, &mut self.store, &lines.join("\n"));
-        drain(&mut self.store, "test", Duration::ZERO).unwrap();
+        drain(&self.store, "test", Duration::ZERO).unwrap();
     }
 
     /// The summary of the session.

@@ -155,8 +155,8 @@ impl Embed for Letters {
 
 #[test]
 fn ten_thousand_hostile_questions_by_words_and_meaning_are_answered_from_the_own_project() {
-    let (mut world, mine) = two_projects();
-    while index_next(&mut world.store, &mut Letters, true).unwrap() > 0 {}
+    let (world, mine) = two_projects();
+    while index_next(&world.store, &mut Letters, true).unwrap() > 0 {}
     let by_meaning = std::cell::Cell::new(0);
     ask(mine, Mode::Hybrid, |query| {
         let results = world.searcher.search(&world.store, Some(&mut Letters), query)?;

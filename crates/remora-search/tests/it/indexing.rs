@@ -14,12 +14,12 @@ fn killed_indexing_resumes_and_does_nothing_twice() {
     // Killed between embedding and storing.
     let mut embedder = Embedder::new();
     let model = embedder.model().unwrap();
-    let batch = IndexBatch::next(&mut world.store, &model, true).unwrap().unwrap();
+    let batch = IndexBatch::next(&world.store, &model, true).unwrap().unwrap();
     let lost = batch.embed(&mut embedder).unwrap().1.len();
     assert!(lost > 0);
     world.reopen();
     assert_eq!(world.index(), 100);
-    assert_eq!(index_next(&mut world.store, &mut world.embedder, true).unwrap(), 0);
+    assert_eq!(index_next(&world.store, &mut world.embedder, true).unwrap(), 0);
     let done = world.store.index().embedding_progress().unwrap();
     assert_eq!((done.documents, done.waiting), (100, 0));
     let ids: Vec<_> =
@@ -66,7 +66,7 @@ fn another_model_replaces_all_vectors_and_search_goes_on() {
     let query = world.query("app", "thumbnails");
     let before = world.searcher.search(&world.store, Some(&mut other), &query).unwrap();
     assert_eq!((before.hits.len(), before.plan.mode), (1, Mode::Text), "no vector of that model yet");
-    while index_next(&mut world.store, &mut other, true).unwrap() > 0 {}
+    while index_next(&world.store, &mut other, true).unwrap() > 0 {}
     let after = world.searcher.search(&world.store, Some(&mut other), &query).unwrap();
     assert_eq!(after.plan.mode, Mode::Hybrid);
     assert!(after.hits[0].why.cosine.is_some());
@@ -79,7 +79,7 @@ fn with_a_failing_embedder_search_uses_words_and_says_so() {
         "app",
         observation("Images are resized in a worker", "Thumbnails come from a background job."),
     );
-    assert!(index_next(&mut world.store, &mut Offline, true).is_err());
+    assert!(index_next(&world.store, &mut Offline, true).is_err());
     for mode in [Mode::Auto, Mode::Hybrid, Mode::Semantic] {
         let mut query = world.query("app", "thumbnails");
         query.mode = mode;
@@ -119,7 +119,7 @@ fn new_vectors_are_seen_by_a_searcher_that_has_loaded_others() {
 fn late_vectors_are_not_mixed_with_those_of_another_model() {
     let mut world = World::new();
     world.observe("app", observation("Images are resized in a worker", "Thumbnails come from a job."));
-    let batch = IndexBatch::next(&mut world.store, "slow", true).unwrap().unwrap();
+    let batch = IndexBatch::next(&world.store, "slow", true).unwrap().unwrap();
     let (_, made) = batch.embed(&mut Embedder::new()).unwrap();
     let all = world.index();
     world.store.index().put_vectors("slow", &made).unwrap();
@@ -136,7 +136,7 @@ fn turns_get_vectors_only_if_they_are_searchable() {
     world.observe("app", observation("The theme is dark", "Colours come from CSS."));
     let scope = remora_search::ProjectScope::All;
     let index = |world: &mut World, with_turns| {
-        while index_next(&mut world.store, &mut world.embedder, with_turns).unwrap() > 0 {}
+        while index_next(&world.store, &mut world.embedder, with_turns).unwrap() > 0 {}
         let state = world.store.index().state(scope).unwrap();
         (state.documents, state.with_vector, state.to_embed)
     };

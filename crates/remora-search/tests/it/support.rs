@@ -74,7 +74,7 @@ impl World {
 
     pub(crate) fn index(&mut self) -> usize {
         let mut all = 0;
-        while let count @ 1.. = index_next(&mut self.store, &mut self.embedder, true).unwrap() {
+        while let count @ 1.. = index_next(&self.store, &mut self.embedder, true).unwrap() {
             all += count;
         }
         all

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
+use remora_app::Runtime;
 use remora_app::recall::Injection;
 use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{self, Explained, Explanation, PromptRequest};
@@ -15,7 +16,6 @@ use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::settings::Settings;
-use remora_core::time::Time;
 use remora_store::retrievals::Item;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ use super::asked::{Body, JsonBody, Query, Within};
 use super::error::ApiError;
 use super::routes::ApiRoutes;
 use super::{Http, project};
+use crate::finder::ToEmbed;
 
 const MAX_TOKENS: u32 = 100_000;
 
@@ -108,8 +109,8 @@ async fn semantic(
     let started = Instant::now();
     let Explained { mut injection, explanation } = http.recall(request).await?;
     if let Some(logged) = injection.clone().filter(|_| question.log && !question.explain) {
-        let log = move |store: &mut _| prompt::log(store, session, &text, &logged, (started, Time::now()));
-        let is_first = http.shared.writer.call(log).await?;
+        let log = move |rt: &mut dyn Runtime| Ok(prompt::log(rt, session, &text, &logged, started)?);
+        let is_first = http.shared.write(log).await?;
         injection = injection.filter(|_| is_first);
     }
     let explanation = question.explain.then_some(explanation);
@@ -127,14 +128,14 @@ async fn asker(
     if let Some(id) = &question.session_id {
         let host = host.unwrap_or(Host::Generic);
         let session = SessionRef { host, id: id.clone() };
-        let known = http.read(move |store| Ok(store.sessions().known(&session)?)).await?;
+        let known = http.read(move |rt| Ok(rt.store().sessions().known(&session)?)).await?;
         return Ok(known.map(|known| (known.project, known.id, Some(host))));
     }
     if !question.explain {
         return Err(ApiError::invalid("`session_id` is missing", HINT));
     }
     let selector = project::scope_of(question.project.clone(), question.cwd.clone())?;
-    let project = http.read(move |store| remora_app::project(store, &selector)).await?;
+    let project = http.read(move |rt| remora_app::project(rt.store(), &selector)).await?;
     Ok(Some((project, NEW_SESSION, host)))
 }
 
@@ -157,8 +158,7 @@ async fn explain(
 
 impl Http {
     async fn recall(&self, request: PromptRequest) -> Result<Explained, ApiError> {
-        self.shared.refresh_settings();
-        self.recall_by(request, self.shared.settings()).await
+        self.recall_by(request, self.shared.current_settings()).await
     }
 
     /// Like `recall`, with these settings.
@@ -168,7 +168,8 @@ impl Http {
         settings: Arc<Settings>,
     ) -> Result<Explained, ApiError> {
         let is_fresh = settings.memory.notes_source().is_none() || self.shared.notes.wait().await;
-        let mut explained = self.shared.finder.recall(request, settings).await?;
+        let to_embed = ToEmbed::Prompt(request.text.clone());
+        let mut explained = self.shared.find_with(settings, to_embed, move |rt| rt.explain(&request)).await?;
         if let Some(injection) = explained.injection.as_mut().filter(|_| !is_fresh) {
             let others = injection.degraded.take();
             injection.degraded = Some(others.map_or("notes".to_owned(), |others| format!("{others}; notes")));
@@ -194,13 +195,11 @@ async fn inject(
     Query(asked): Query<InjectQuery>,
 ) -> Result<Json<Injected>, ApiError> {
     let InjectQuery { project, cwd, tokens } = asked;
-    http.shared.refresh_settings();
-    let settings = http.shared.settings();
-    let budget = u64::from(tokens.map_or(settings.context.tokens, |Within(tokens)| tokens));
     let selector = project::scope_of(project, cwd)?;
-    let preview = http.read(move |store| {
-        let reader = Reader { limit: budget, more: More::Commands(&remora_sys::process::command("remora")) };
-        start::preview(store, &selector, &settings, reader, Time::now())
+    let preview = http.read(move |rt| {
+        let limit = u64::from(tokens.map_or(rt.settings().context.tokens, |Within(tokens)| tokens));
+        let reader = Reader { limit, more: More::Commands(&remora_sys::process::command("remora")) };
+        start::preview(rt, &selector, reader)
     });
     Ok(Json(preview.await?.injection.into()))
 }

@@ -54,16 +54,12 @@ async fn change(
     let superseded_by = superseded_by.map(String::from);
     let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
     let by = visitor.speaks_as();
-    let now = Time::now();
+    let _now = Time::now();
     match (changes.is_empty(), merge.is_empty(), superseded_by) {
-        (false, true, None) => {
-            http.change(move |store| Ok(edit::edit(store, &id, &changes, by, now)?.row)).await
-        }
-        (true, false, None) => {
-            http.change(move |store| Ok(edit::merge(store, &id, &merge, by, now)?.row)).await
-        }
+        (false, true, None) => http.write(move |rt| Ok(edit::edit(rt, &id, &changes, by)?.row)).await,
+        (true, false, None) => http.write(move |rt| Ok(edit::merge(rt, &id, &merge, by)?.row)).await,
         (true, true, Some(other)) => {
-            http.change(move |store| Ok(edit::supersede(store, &id, &other, by, now)?.row)).await
+            http.write(move |rt| Ok(edit::supersede(rt, &id, &other, by)?.row)).await
         }
         _ => Err(ApiError::invalid("one kind of change is needed", HINT)),
     }
@@ -75,7 +71,7 @@ async fn undo(
     PathId(id): PathId,
 ) -> Result<Json<ObservationRow>, ApiError> {
     let by = visitor.speaks_as();
-    http.change(move |store| Ok(edit::undo(store, &id, by, Time::now())?.row)).await
+    http.write(move |rt| Ok(edit::undo(rt, &id, by)?.row)).await
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -84,6 +80,6 @@ struct History {
 }
 
 async fn history(State(http): State<Arc<Http>>, PathId(id): PathId) -> Result<Json<History>, ApiError> {
-    let revisions = http.read(move |store| edit::history(store, &id)).await?;
+    let revisions = http.read(move |rt| edit::history(rt, &id)).await?;
     Ok(Json(History { revisions }))
 }

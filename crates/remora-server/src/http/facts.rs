@@ -7,7 +7,6 @@ use axum::{Extension, Json};
 use remora_app::ProjectSelector;
 use remora_app::facts::{self, Entry, Set, SetRequest};
 use remora_core::fact::FactKind;
-use remora_core::time::Time;
 use remora_store::FactRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,9 +47,9 @@ async fn list(
     Query(ListFactsParameters { project, key }): Query<ListFactsParameters>,
 ) -> Result<Json<FactListing>, ApiError> {
     let selector = scope_of(project)?;
-    let facts = http.read(move |store| match key {
-        Some(key) => facts::history(store, &selector, &key),
-        None => facts::list(store, &selector),
+    let facts = http.read(move |rt| match key {
+        Some(key) => facts::history(rt, &selector, &key),
+        None => facts::list(rt, &selector),
     });
     Ok(Json(FactListing { facts: facts.await? }))
 }
@@ -79,7 +78,7 @@ async fn set(
     let kind = kind.map(|One(kind)| kind);
     let request =
         SetRequest { selector: scope_of(project)?, key, value, kind, by: visitor.speaks_as(), replace };
-    http.change(move |store| facts::set(store, &request, Time::now())).await
+    http.write(move |rt| facts::set(rt, &request)).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -108,11 +107,9 @@ async fn change(
         (Some(value), false) => {
             let kind = kind.map(|One(kind)| kind);
             let request = SetRequest { selector, key, value, kind, by, replace: true };
-            http.change(move |store| Ok(facts::change(store, &request, Time::now())?.fact)).await
+            http.write(move |rt| Ok(facts::change(rt, &request)?.fact)).await
         }
-        (None, true) => {
-            http.change(move |store| facts::confirm(store, &selector, &key, by, Time::now())).await
-        }
+        (None, true) => http.write(move |rt| facts::confirm(rt, &selector, &key, by)).await,
         _ => Err(ApiError::invalid("either value or confirm is needed", CHANGE_HINT)),
     }
 }
@@ -132,7 +129,7 @@ async fn remove(
 ) -> Result<Json<FactRow>, ApiError> {
     let selector = scope_of(project)?;
     let by = visitor.speaks_as();
-    http.change(move |store| facts::remove(store, &selector, &key, by, Time::now())).await
+    http.write(move |rt| facts::remove(rt, &selector, &key, by)).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -152,7 +149,7 @@ async fn undo(
     JsonBody(UndoFactBody { id }): JsonBody<UndoFactBody>,
 ) -> Result<Json<Entry>, ApiError> {
     let by = visitor.speaks_as();
-    http.change(move |store| facts::undo(store, &id, by, Time::now())).await
+    http.write(move |rt| facts::undo(rt, &id, by)).await
 }
 
 fn scope_of(project: Option<String>) -> Result<ProjectSelector, ApiError> {

@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use remora_app::judge::{self, JudgeRequest, JudgedRecord};
 use remora_core::feedback::Verdict;
-use remora_core::time::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -44,5 +43,5 @@ async fn give(
     let VerdictBody { verdict, undo, project } = said;
     let only = project.map(project::named).transpose()?;
     let request = JudgeRequest { id, verdict, undo, by: visitor.speaks_as(), only };
-    http.change(move |store| judge::judge(store, &request, Time::now())).await
+    http.write(move |rt| judge::judge(rt, &request)).await
 }

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use remora_app::ProjectSelector;
-use remora_app::forget::{ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
-use remora_core::time::Time;
+use remora_app::forget::{self, ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
+use remora_app::{ProjectSelector, Runtime};
 use remora_store::forget::{Erased, Forgetting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +21,7 @@ const HINT: &str =
     r#"send {"ids": ["12"]} or {"project": "NAME", "topic": "WORDS"}, and "confirm": true to carry it out"#;
 
 pub(super) fn router() -> ApiRoutes {
-    ApiRoutes::default().post("/api/v1/forget", forget).post("/api/v1/forget/undo", undo)
+    ApiRoutes::default().post("/api/v1/forget", forget_records).post("/api/v1/forget/undo", undo)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -64,7 +63,7 @@ struct ForgetAnswer {
     erased: Option<Erased>,
 }
 
-async fn forget(
+async fn forget_records(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
     JsonBody(said): JsonBody<ForgetBody>,
@@ -97,7 +96,7 @@ async fn forget(
         ..Matching::new(selector)
     };
     let request = ForgetRequest::new(ids, matching)?;
-    let plan = http.shared.plan_forgetting(request).await?;
+    let plan = http.shared.find(request.text_to_embed().into(), move |rt| forget::plan(rt, &request)).await?;
     if !confirm {
         return Ok(Json(ForgetAnswer { dry_run: true, plan, forgotten: None, erased: None }));
     }
@@ -105,7 +104,10 @@ async fn forget(
         return Err(ApiError::NotFound("nothing was found that could be forgotten".to_owned()));
     }
     let undo = if now { Duration::ZERO } else { http.shared.settings().forget.undo() };
-    let mut forgotten = http.shared.forget(plan.clone(), undo, visitor.speaks_as()).await?;
+    let (planned, by) = (plan.clone(), visitor.speaks_as());
+    let forget = move |rt: &mut dyn Runtime| forget::forget(rt, &planned, undo, by);
+    let mut forgotten =
+        if undo.is_zero() { http.shared.apart(forget).await? } else { http.shared.write(forget).await? };
     let erased = forgotten.erased.take();
     Ok(Json(ForgetAnswer { dry_run: false, plan, forgotten: Some(forgotten), erased }))
 }
@@ -126,5 +128,5 @@ async fn undo(
     JsonBody(UndoForgettingBody { id }): JsonBody<UndoForgettingBody>,
 ) -> Result<Json<Forgetting>, ApiError> {
     let by = visitor.speaks_as();
-    http.change(move |store| remora_app::forget::undo(store, id, by, Time::now())).await
+    http.write(move |rt| forget::undo(rt, id, by)).await
 }

@@ -16,7 +16,6 @@ use remora_core::event::Event;
 use remora_core::host::Host;
 use remora_core::ids::EventId;
 use remora_core::intake::{Document, Intake};
-use remora_core::time::Time;
 use remora_hosts::Reading;
 use remora_hosts::generic::{Complete, Init, Message, Observations, Summarize, Whole};
 use remora_store::{Enqueued, EventRecord};
@@ -98,7 +97,7 @@ async fn take_in<M: Message>(
     http.shared.refresh_settings();
     let settings = http.shared.settings();
     let report = HookReport::Event(Box::new(event));
-    match capture::take(&http.shared.dir, &settings, http.home.as_deref(), report, Time::now())? {
+    match capture::take(&http.shared.dir, &settings, http.home.as_deref(), report, http.shared.dir.now())? {
         Taken::Record(record) => store(&http, *record).await.map(Json),
         Taken::LeftOut(reason) => Ok(left_out(NotStored::LeftOut(reason))),
         Taken::FileAhead(_) | Taken::Synthetic => Ok(left_out(NotStored::NotAnEvent)),

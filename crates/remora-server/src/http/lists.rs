@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_app::{AppError, records};
+use remora_app::{AppError, Runtime, records};
 use remora_core::ids::ObservationId;
-use remora_core::time::Time;
-use remora_store::{ObservationRow, Page, PromptRow, Selection, SessionRow, Store, SummaryRow};
+use remora_store::{ObservationRow, Page, PromptRow, Selection, SessionRow, SummaryRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,15 +70,15 @@ async fn observations(
     let OfObservations { limit, offset, project, session, ids } = asked;
     let Some(List(ids)) = ids else {
         let parameters = ListQuery { limit, offset, project, session };
-        return list(&http, parameters, |store, selection| store.records().list_observations(selection))
+        return list(&http, parameters, |rt, selection| rt.store().records().list_observations(selection))
             .await;
     };
     if ids.len() > MAX_LIMIT as usize {
         return Err(ApiError::invalid("ids has too many", format!("ask for at most {MAX_LIMIT}")));
     }
     let only = project.map(project::named).transpose()?;
-    let fetch = move |store: &mut Store| Ok(records::observations(store, &ids, only.as_ref(), Time::now()));
-    let items = http.shared.writer.call(fetch).await??;
+    let fetch = move |rt: &mut dyn Runtime| records::observations(rt, &ids, only.as_ref());
+    let items = http.shared.write(fetch).await?;
     let total = items.len();
     Ok(Json(Listing {
         items,
@@ -91,18 +90,18 @@ async fn observations(
 }
 
 async fn summaries(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SummaryRow> {
-    list(&http, asked, |store, selection| store.records().list_summaries(selection)).await
+    list(&http, asked, |rt, selection| rt.store().records().list_summaries(selection)).await
 }
 
 async fn prompts(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<PromptRow> {
-    list(&http, asked, |store, selection| store.records().list_prompts(selection)).await
+    list(&http, asked, |rt, selection| rt.store().records().list_prompts(selection)).await
 }
 
 async fn sessions(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SessionRow> {
-    list(&http, asked, |store, selection| records::sessions(store, selection, None)).await
+    list(&http, asked, |rt, selection| records::sessions(rt, selection, None)).await
 }
 
-type Lister<T, E> = fn(&Store, &Selection) -> Result<Page<T>, E>;
+type Lister<T, E> = fn(&dyn Runtime, &Selection) -> Result<Page<T>, E>;
 
 async fn list<T, E>(http: &Http, parameters: ListQuery, lister: Lister<T, E>) -> ListAnswer<T>
 where
@@ -114,11 +113,11 @@ where
     let limit = limit.map_or(DEFAULT_LIMIT, |Within(limit)| limit);
     let offset = offset.map_or(0, |Within(offset)| offset);
     let selector = project.map(project::named).transpose()?;
-    let page = http.read(move |store| {
-        let project = selector.map(|selector| remora_app::project(store, &selector)).transpose()?;
-        let session = session.map(|name| remora_app::session_id(store, &name)).transpose()?;
+    let page = http.read(move |rt| {
+        let project = selector.map(|selector| remora_app::project(rt.store(), &selector)).transpose()?;
+        let session = session.map(|name| remora_app::session_id(rt.store(), &name)).transpose()?;
         let selection = Selection { project, session, limit, offset };
-        Ok(lister(store, &selection)?)
+        Ok(lister(rt, &selection)?)
     });
     let page = page.await?;
     let end = i64::from(offset) + i64::try_from(page.items.len()).unwrap_or(i64::MAX);

@@ -1,19 +1,13 @@
 //! The Model Context Protocol, for hosts that connect to a URL instead of starting a process.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
-use remora_app::AppError;
-use remora_app::forget::{Forgotten, Plan};
-use remora_app::search::SearchRequest;
-use remora_core::settings::Settings;
-use remora_search::Results;
-use remora_store::{SavedBy, Store};
+use remora_app::{AppError, Runtime};
 
 use super::error::ApiError;
 use super::routes::Routes;
@@ -43,38 +37,32 @@ async fn answer(State(http): State<Arc<Http>>, request: Request) -> Result<Respo
 pub(super) struct Memory(pub(super) Arc<Shared>);
 
 impl remora_mcp::Memory for Memory {
-    async fn search(&self, request: SearchRequest) -> Result<Results, AppError> {
-        self.0.refresh_settings();
-        self.0.finder.search(request, self.0.settings()).await
-    }
-
-    async fn forget(&self, plan: Plan, undo: Duration) -> Result<Forgotten, AppError> {
-        self.0.forget(plan, undo, SavedBy::Program).await
-    }
-
     async fn read<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Store) -> Result<T, AppError> + Send + 'static,
+        ask: impl FnOnce(&dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
-        self.0.reader.call(move |store| Ok(ask(store))).await?
+        self.0.read(ask).await
     }
 
-    async fn change<T: Send + 'static>(
+    async fn find<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+        text: Option<String>,
+        ask: impl FnOnce(&dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
-        self.0.change(work).await
+        self.0.find(text.into(), ask).await
     }
 
     async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+        work: impl FnOnce(&mut dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
-        self.0.writer.call(move |store| Ok(work(store))).await?
+        self.0.write(work).await
     }
 
-    fn settings(&self) -> Arc<Settings> {
-        self.0.refresh_settings();
-        self.0.settings()
+    async fn apart<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Runtime) -> Result<T, AppError> + Send + 'static,
+    ) -> Result<T, AppError> {
+        self.0.apart(work).await
     }
 }

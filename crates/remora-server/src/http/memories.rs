@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use remora_app::Runtime;
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::ObservationType;
-use remora_core::time::Time;
-use remora_store::{Saved, Store};
+use remora_store::Saved;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +67,8 @@ async fn save(
         files: said.files,
         by: visitor.speaks_as(),
     };
-    let save = move |store: &mut Store| remora_app::save::save(store, &request, Time::now());
-    let SavedFor { saved, project, left_out } = http.shared.change(save).await?;
+    let save = move |rt: &mut dyn Runtime| remora_app::save::save(rt, &request);
+    let SavedFor { saved, project, left_out } = http.shared.write(save).await?;
     Ok(Json(Remembered {
         id: saved.id(),
         project_id: project,

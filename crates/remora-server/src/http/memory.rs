@@ -62,6 +62,6 @@ async fn log(
         session: asked.session,
         limit: asked.limit.map_or(USUAL_LIMIT, |Within(limit)| limit),
     };
-    let retrievals = http.read(move |store| retrievals::retrievals(store, &request)).await?;
+    let retrievals = http.read(move |rt| retrievals::retrievals(rt, &request)).await?;
     Ok(Json(Injections { retrievals }))
 }

@@ -41,10 +41,9 @@ use std::time::Duration;
 use axum::body::{Bytes, to_bytes};
 use axum::extract::Request;
 use axum::{Json, Router, middleware};
-use remora_app::AppError;
+use remora_app::{AppError, Runtime};
 use remora_core::time::Time;
 use remora_mcp::Endpoint;
-use remora_store::Store;
 use tokio::sync::{Semaphore, watch};
 
 pub use openapi::document;
@@ -90,20 +89,20 @@ impl Http {
         }
     }
 
-    /// Runs a read-only use case.
+    /// Runs a use case that only reads.
     async fn read<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Store) -> Result<T, AppError> + Send + 'static,
+        ask: impl FnOnce(&dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        Ok(self.shared.reader.call(move |store| Ok(ask(store))).await??)
+        Ok(self.shared.read(ask).await?)
     }
 
-    /// Runs a use case that changes memory. See [`Shared::change`].
-    async fn change<T: Send + 'static>(
+    /// Runs a use case that writes.
+    async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Store) -> Result<T, AppError> + Send + 'static,
+        work: impl FnOnce(&mut dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<Json<T>, ApiError> {
-        Ok(Json(self.shared.change(work).await?))
+        Ok(Json(self.shared.write(work).await?))
     }
 }
 

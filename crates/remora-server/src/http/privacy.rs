@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use remora_app::AppError;
 use remora_app::pause::{self, Paused, Where};
 use remora_app::privacy::{self, ErasedEverything, Redaction};
-use remora_core::time::Time;
+use remora_app::{AppError, Runtime};
+use remora_store::AuditRow;
 use remora_store::pause::Pause;
-use remora_store::{AuditRow, DataDir, SavedBy, Store, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +71,7 @@ async fn stop(
 ) -> Result<Json<Off>, ApiError> {
     let place = place.place()?;
     let dir = http.shared.dir.clone();
-    change(&http, move |store| pause::pause(&dir, Some(store), &place, Time::now())).await
+    change(&http, move |rt| pause::pause(&dir, Some(rt.store()), &place)).await
 }
 
 async fn resume(
@@ -81,14 +80,14 @@ async fn resume(
 ) -> Result<Json<Off>, ApiError> {
     let place = place.place()?;
     let dir = http.shared.dir.clone();
-    change(&http, move |store| pause::resume(&dir, Some(store), &place)).await
+    change(&http, move |rt| pause::resume(&dir, Some(rt.store()), &place)).await
 }
 
 async fn change(
     http: &Http,
-    work: impl FnOnce(&mut Store) -> Result<Paused, AppError> + Send + 'static,
+    work: impl FnOnce(&mut dyn Runtime) -> Result<Paused, AppError> + Send + 'static,
 ) -> Result<Json<Off>, ApiError> {
-    let paused = http.shared.writer.call(move |store| Ok(work(store))).await??;
+    let paused = http.shared.write(work).await?;
     http.shared.announce_news();
     Ok(Json(paused.pause.into()))
 }
@@ -114,7 +113,7 @@ struct Audit {
 }
 
 async fn audit(State(http): State<Arc<Http>>) -> Result<Json<Audit>, ApiError> {
-    let entries = http.read(|store| privacy::audit_log(store, MAX_ENTRIES)).await?;
+    let entries = http.read(|rt| privacy::audit_log(rt, MAX_ENTRIES)).await?;
     Ok(Json(Audit { entries }))
 }
 
@@ -133,15 +132,8 @@ async fn erase(
     Extension(visitor): Extension<Visitor>,
     JsonBody(Confirmed { word }): JsonBody<Confirmed>,
 ) -> Result<Json<ErasedEverything>, ApiError> {
-    let dir = http.shared.dir.clone();
-    // Not on a store thread: those have to answer hooks and pages in the meantime.
-    let erased = tokio::task::spawn_blocking(move || everything(&dir, &word, visitor.speaks_as())).await;
-    let erased = erased.unwrap_or(Err(AppError::Store(StoreError::Closed)))?;
+    let by = visitor.speaks_as();
+    let erased = http.shared.apart(move |rt| privacy::erase_everything(rt, &word, by)).await?;
     http.shared.finder.unload().await?;
-    http.shared.announce();
     Ok(Json(erased))
-}
-
-fn everything(dir: &DataDir, word: &str, by: SavedBy) -> Result<ErasedEverything, AppError> {
-    privacy::erase_everything(&mut Store::open(dir)?, word, by)
 }

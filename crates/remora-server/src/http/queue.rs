@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_app::AppError;
 use remora_app::queue::{self, FailedEvents, Queue};
-use remora_store::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -40,7 +38,7 @@ struct WaitingEvents {
 
 async fn list(State(http): State<Arc<Http>>) -> Result<Json<WaitingEvents>, ApiError> {
     let Queue { pending, processing, awaiting_model, failed, total, events } =
-        http.read(|store| queue::overview(store, MAX_EVENTS)).await?;
+        http.read(|rt| queue::overview(rt, MAX_EVENTS)).await?;
     let events = events.iter().map(serde_json::to_value).collect::<Result<_, _>>();
     let events = events.map_err(|error| ApiError::Internal(error.to_string()))?;
     Ok(Json(WaitingEvents { pending, processing, awaiting_model, failed, total, events }))
@@ -79,7 +77,7 @@ async fn retry(
     JsonBody(which): JsonBody<FailedEventsBody>,
 ) -> Result<Json<ChangedEvents>, ApiError> {
     let failed = which.failed()?;
-    change(&http, move |store| queue::retry(store, &failed)).await
+    http.write(move |rt| Ok(ChangedEvents { events: queue::retry(rt, &failed)? })).await
 }
 
 async fn give_up(
@@ -87,14 +85,5 @@ async fn give_up(
     JsonBody(which): JsonBody<FailedEventsBody>,
 ) -> Result<Json<ChangedEvents>, ApiError> {
     let failed = which.failed()?;
-    change(&http, move |store| queue::give_up(store, &failed)).await
-}
-
-async fn change(
-    http: &Http,
-    work: impl FnOnce(&mut Store) -> Result<usize, AppError> + Send + 'static,
-) -> Result<Json<ChangedEvents>, ApiError> {
-    let events = http.shared.writer.call(move |store| Ok(work(store))).await??;
-    http.shared.announce();
-    Ok(Json(ChangedEvents { events }))
+    http.write(move |rt| Ok(ChangedEvents { events: queue::give_up(rt, &failed)? })).await
 }

@@ -46,8 +46,7 @@ async fn by_body(
 impl Http {
     /// Searches with the current settings.
     pub(super) async fn search(&self, request: SearchRequest) -> Result<Results, ApiError> {
-        self.shared.refresh_settings();
-        Ok(self.shared.finder.search(request, self.shared.settings()).await?)
+        Ok(self.shared.find(request.text_to_embed().into(), move |rt| rt.search(&request)).await?)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_app::timeline::{DEFAULT_LENGTH, MAX_LEN, Timeline, TimelineQuery, around, best_of};
+use remora_app::timeline::{DEFAULT_LENGTH, MAX_LEN, Timeline, TimelineQuery, around};
 use remora_core::document::RecordId;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,11 +48,6 @@ async fn timeline(
         None
     };
     let (before, after) = (length(before), length(after));
-    let query = Arc::new(TimelineQuery { only, here: None, anchor, text: query, before, after });
-    let asked = Arc::clone(&query);
-    let found = match http.read(move |store| best_of(store, &asked)).await? {
-        Some(search) => Some(http.search(search).await?),
-        None => None,
-    };
-    Ok(Json(http.read(move |store| around(store, &query, found.as_ref())).await?))
+    let query = TimelineQuery { only, here: None, anchor, text: query, before, after };
+    Ok(Json(http.shared.find(query.text.clone().into(), move |rt| around(rt, &query)).await?))
 }

@@ -27,7 +27,7 @@ fn logs_and_failed_payloads_expire_and_memory_stays() {
     let world = World::new();
     world.hook(&record_with("a", turn("p1"), prompt("task")));
     world.hook(&record_with("a", turn("p1"), stop("done")));
-    let mut store = world.open();
+    let store = world.open();
     let now = Time::now();
     for attempt in 0..4 {
         let at = now.after(Duration::from_mins(attempt));

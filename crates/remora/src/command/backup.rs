@@ -2,7 +2,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use remora_app::backup;
-use remora_core::time::Time;
 use remora_store::backup::Backup as Copy;
 use remora_store::{DataError, StoreError, backup as copies};
 use serde_json::{Value, json};
@@ -48,7 +47,7 @@ pub(crate) fn run(app: &App, arguments: &Backup) -> Result<()> {
 }
 
 fn make(app: &App) -> Result<()> {
-    let made = backup::make(&app.dir, &app.settings.backup, Time::now())?;
+    let made = backup::make(&app.dir, &app.settings.backup)?;
     warn(&made);
     if app.json {
         let removed: Vec<Value> = made.removed.iter().map(as_json).collect();

@@ -1,11 +1,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use remora_app::Runtime as _;
 use remora_app::recall::Injection;
 use remora_app::recall::start::{self, Preview, Reader};
 use remora_core::context::More;
 use remora_core::ids::ProjectId;
-use remora_core::time::Time;
 use serde_json::json;
 
 use super::explain::{self, Asker};
@@ -47,32 +47,32 @@ pub(crate) struct Context {
 /// Shows what would be injected at a session start, or with a prompt. An empty result in a new project is not
 /// an error.
 pub(crate) fn run(app: &App, arguments: &Context) -> Result<ExitCode> {
-    let store = app.open()?;
-    let reach = app.caller(&store)?.reach;
+    let rt = app.open()?;
+    let reach = App::caller(&rt)?.reach;
     if let Some(prompt) = &arguments.explain {
         let project = || -> Result<ProjectId> {
-            let selector = reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?;
-            Ok(remora_app::project(&store, &selector)?)
+            let selector = reach.scope_of(rt.store(), app::scope_of(arguments.project.as_deref(), false)?)?;
+            Ok(remora_app::project(rt.store(), &selector)?)
         };
         let session = match arguments.session.as_deref() {
-            Some("latest") => remora_app::latest_session(&store, project()?)?,
-            Some(session) => Some(remora_app::session(&store, &reach.session(&store, session)?)?),
+            Some("latest") => remora_app::latest_session(rt.store(), project()?)?,
+            Some(session) => Some(remora_app::session(rt.store(), &reach.session(rt.store(), session)?)?),
             None => None,
         };
         let asker = match session {
             Some(session) => Asker::Session(Box::new(session)),
             None => Asker::NewIn(project()?),
         };
-        return explain::run(app, &store, &asker, prompt);
+        return explain::run(app, &rt, &asker, prompt);
     }
     let settings = &app.settings;
-    let selector = reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?;
+    let selector = reach.scope_of(rt.store(), app::scope_of(arguments.project.as_deref(), false)?)?;
     let budget = u64::from(arguments.tokens.unwrap_or(settings.context.tokens));
     let reader = Reader { limit: budget, more: More::Commands(&env::command()) };
-    let Preview { project, injection } = start::preview(&store, &selector, settings, reader, Time::now())?;
+    let Preview { project, injection } = start::preview(&rt, &selector, reader)?;
     if app.json {
         let observations: Option<Vec<i64>> = injection.as_ref().map(Injection::observations);
-        let names = store.projects().list()?;
+        let names = rt.store().projects().list()?;
         output::json(&json!({
             "project": names.iter().find(|row| row.id == project).map(|row| &row.name),
             "text": injection.as_ref().map(|injection| &injection.text),

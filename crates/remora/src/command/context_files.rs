@@ -2,7 +2,6 @@ use clap::{Args, Subcommand};
 use remora_app::ProjectSelector;
 use remora_app::context_files::{self, Kept, RefreshReport};
 use remora_context_files::{Outcome, Report, What};
-use remora_core::time::Time;
 use remora_store::context_files::Forms;
 use serde_json::json;
 
@@ -79,9 +78,9 @@ pub(crate) fn run(app: &App, arguments: &ContextFiles) -> Result<()> {
 }
 
 fn enable(app: &App, which: &WhichFiles) -> Result<()> {
-    let mut store = app.open()?;
+    let mut rt = app.open()?;
     let forms = which.forms(Forms { claude_md: true, ..Forms::default() });
-    let report = context_files::enable(&mut store, &which.place.scope_of()?, forms, Time::now())?;
+    let report = context_files::enable(&mut rt, &which.place.scope_of()?, forms)?;
     if app.json {
         return output::json(&report);
     }
@@ -94,10 +93,9 @@ fn enable(app: &App, which: &WhichFiles) -> Result<()> {
 }
 
 fn disable(app: &App, which: &WhichFiles) -> Result<()> {
-    let mut store = app.open()?;
+    let mut rt = app.open()?;
     let all = Forms { claude_md: true, folders: true, cursor: true };
-    let (report, others_stay) =
-        context_files::disable(&mut store, &which.place.scope_of()?, which.forms(all))?;
+    let (report, others_stay) = context_files::disable(&mut rt, &which.place.scope_of()?, which.forms(all))?;
     if app.json {
         return output::json(&report);
     }
@@ -115,8 +113,8 @@ fn disable(app: &App, which: &WhichFiles) -> Result<()> {
 }
 
 fn status(app: &App, place: &Where) -> Result<()> {
-    let store = app.open()?;
-    let Kept { root, files: all } = context_files::list(&store, &place.scope_of()?)?;
+    let rt = app.open()?;
+    let Kept { root, files: all } = context_files::list(&rt, &place.scope_of()?)?;
     if app.json {
         return output::json(&json!({ "root": root, "context_files": all }));
     }
@@ -146,8 +144,8 @@ fn status(app: &App, place: &Where) -> Result<()> {
 }
 
 fn refresh(app: &App, place: &Where) -> Result<()> {
-    let mut store = app.open()?;
-    let reports = context_files::refresh(&mut store, &place.scope_of()?)?;
+    let mut rt = app.open()?;
+    let reports = context_files::refresh(&mut rt, &place.scope_of()?)?;
     if app.json {
         return output::json(&reports);
     }

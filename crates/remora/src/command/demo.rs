@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use anstyle::Style;
 use clap::Args;
-use remora_app::SearchBackend;
 use remora_app::capture::{self, Reason, Taken};
 use remora_app::import::{self, Request};
-use remora_app::recall::prompt::{self, PromptRequest};
+use remora_app::recall::prompt::PromptRequest;
+use remora_app::{Local, Runtime as _};
 use remora_core::event::{Body, How, Outcome, ToolCall};
 use remora_core::host::Host;
 use remora_core::intake::Intake;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_search::{Searcher, index_next};
+use remora_data::Clock;
+use remora_search::index_next;
 use remora_server::embedders;
 use remora_store::{Counts, DataDir, Enqueued, EventRow, SavedBy, SessionRow, Store};
 use serde::Deserialize;
@@ -25,6 +26,7 @@ use crate::command::hook;
 use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, CYAN, DIM, GREEN, YELLOW, brief, count, paint, prose, say};
+use crate::runtime;
 
 /// Two sessions of an agent at work, in Claude Code's wire format. The first is shown.
 const STORY: &str = include_str!("../demo/story.jsonl");
@@ -73,25 +75,25 @@ struct Tally {
 pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     let temporary = Temporary::new(demo.keep.clone())?;
     let dir = env::data_at(temporary.path());
-    let mut store = Store::open(&dir)?;
+    let store = Store::open(&dir)?;
     let mut tally = Tally::default();
     for (number, lines) in sessions()?.iter().enumerate() {
         let is_shown = number == 0 && !app.json;
-        replay(&dir, &mut store, lines, &mut tally)?;
+        replay(&dir, &store, lines, &mut tally)?;
         let session = store.sessions().list(None, 1)?.into_iter().next().filter(|_| is_shown);
         // Observing deletes the tool calls that are shown here.
         if let Some(session) = &session {
             print_session(&store, session)?;
         }
-        remora_observer::drain(&mut store, "demo", Duration::ZERO)?;
+        remora_observer::drain(&store, "demo", Duration::ZERO)?;
         if let Some(session) = &session {
             print_learned(&store, session)?;
-            print_recalled(&mut store, session)?;
+            print_recalled(&store, session)?;
         }
     }
     let (counts, sessions) = (store.counts()?, store.sessions().list(None, 10)?);
     if let Temporary::Kept(_) = temporary {
-        bring_past(&dir, &mut store)?;
+        bring_past(&dir, &store)?;
     }
     if app.json {
         return output::json(&json!({
@@ -106,7 +108,7 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
 }
 
 /// Imports the history of another project.
-fn bring_past(dir: &DataDir, store: &mut Store) -> Result<()> {
+fn bring_past(dir: &DataDir, store: &Store) -> Result<()> {
     let settings = Settings::default();
     let request = Request {
         by: SavedBy::Program,
@@ -115,7 +117,7 @@ fn bring_past(dir: &DataDir, store: &mut Store) -> Result<()> {
         home: None,
         directories: HashMap::new(),
         dry_run: false,
-        now: Time::now(),
+        outside: &runtime::COMMAND,
     };
     import::carried(&request, store, PAST)?;
     Ok(())
@@ -136,7 +138,7 @@ fn sessions() -> Result<Vec<Vec<Line<'static>>>> {
 }
 
 /// Processes the messages of a session as a hook would.
-fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tally) -> Result<()> {
+fn replay(dir: &DataDir, store: &Store, lines: &[Line<'_>], tally: &mut Tally) -> Result<()> {
     for line in lines {
         let at = line.at()?;
         let mut intake = Intake::default();
@@ -248,19 +250,19 @@ fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
 }
 
 /// Prints what prompts of a session two days later get: one that memory answers, and one that it does not.
-fn print_recalled(store: &mut Store, session: &SessionRow) -> Result<()> {
+fn print_recalled(store: &Store, session: &SessionRow) -> Result<()> {
     let settings = Settings::default();
     let Some(mut embedder) = embedders::open(&settings.search) else { return Ok(()) };
     let mut index =
         || index_next(store, embedder.as_mut(), true).map_err(|error| CliError::internal(error.to_string()));
     while index()? > 0 {}
-    let now = session.started_at.after(TWO_DAYS);
+    let later = Clock::Fixed(session.started_at.after(TWO_DAYS));
+    let later = Local::new(Store::open(&store.dir().clone().with_clock(later))?, settings, &runtime::COMMAND);
     prose(&paint(BOLD, "Two days later: what the agent gets with the prompts of a new session"));
     for question in [ANSWERED, STRANGE] {
         say(&format!("  {} {}", paint(CYAN, "›"), brief(question, room(4))));
         let request = PromptRequest::of_new_session(question, session.project_id);
-        let engine = SearchBackend { searcher: &Searcher::new(), embedder: Some(embedder.as_mut()) };
-        let injection = prompt::recall(store, engine, &request, &settings, now)?.injection;
+        let injection = later.explain(&request)?.injection;
         let text = injection.as_ref().map_or("nothing, because memory does not answer it", |i| &i.text);
         for line in text.lines() {
             print_below("    ", line, GREEN, usize::MAX);

@@ -3,7 +3,6 @@ use std::process::ExitCode;
 use clap::Args;
 use remora_app::doctor::{self, Examination, Finding, Fixed, Report, State};
 use remora_client::presence;
-use remora_core::time::Time;
 use remora_store::problems;
 use serde_json::json;
 
@@ -29,7 +28,7 @@ pub(crate) struct Doctor {
 pub(crate) fn run(app: &App, arguments: &Doctor) -> Result<ExitCode> {
     if arguments.acknowledge {
         app.dir.create()?;
-        problems::acknowledge(&app.dir, Time::now())?;
+        problems::acknowledge(&app.dir, app.dir.now())?;
     }
     let machine = surroundings(app).ok();
     let daemon = super::status::daemon(presence::find(&app.dir).unwrap_or_default().as_ref());
@@ -42,7 +41,6 @@ pub(crate) fn run(app: &App, arguments: &Doctor) -> Result<ExitCode> {
         is_disabled: env::disabled(),
         is_thorough: true,
         variable: &env::variable,
-        now: Time::now(),
     };
     let mut report = doctor::examine(&about);
     let mut fixed = Vec::new();

@@ -7,9 +7,10 @@ use clap::Args;
 use remora_app::Caller;
 use remora_app::edit::{self, Edit as Changes, Edited};
 use remora_app::judge::observation;
+use remora_app::{Local, Runtime as _};
 use remora_core::memory::{Observation, ObservationType};
 use remora_core::time::Time;
-use remora_store::{ObservationRow, Store};
+use remora_store::ObservationRow;
 use remora_sys::file::private_file;
 
 use super::save;
@@ -66,30 +67,30 @@ pub(crate) struct Edit {
 }
 
 pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
-    let mut store = app.open()?;
+    let mut rt = app.open()?;
     let Edit { id, title, narrative, kind, facts, merge, superseded_by, .. } = arguments;
-    let Caller { by, reach, .. } = app.caller(&store)?;
+    let Caller { by, reach, .. } = App::caller(&rt)?;
     for id in [id].into_iter().chain(merge).chain(superseded_by) {
-        reach.record(&store, id)?;
+        reach.record(rt.store(), id)?;
     }
     if arguments.history {
-        return history(app, &store, id);
+        return history(app, &rt, id);
     }
-    let now = Time::now();
-    let before = observation(&store, id)?;
+    let _now = Time::now();
+    let before = observation(rt.store(), id)?;
     let Edited { row, changed, left_out } = if arguments.undo {
-        app.change(&mut store, |store| edit::undo(store, id, by, now))?
+        edit::undo(&mut rt, id, by)?
     } else if !merge.is_empty() {
-        app.change(&mut store, |store| edit::merge(store, id, merge, by, now))?
+        edit::merge(&mut rt, id, merge, by)?
     } else if let Some(other) = superseded_by {
-        app.change(&mut store, |store| edit::supersede(store, id, other, by, now))?
+        edit::supersede(&mut rt, id, other, by)?
     } else {
         let facts = (!facts.is_empty()).then(|| facts.clone());
         let mut changes = Changes { title: title.clone(), narrative: narrative.clone(), kind: *kind, facts };
         if changes.is_empty() {
             changes = in_editor(app, &before)?;
         }
-        app.change(&mut store, |store| edit::edit(store, id, &changes, by, now))?
+        edit::edit(&mut rt, id, &changes, by)?
     };
     save::warn_if_cut(left_out);
     if app.json {
@@ -105,8 +106,8 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
     Ok(())
 }
 
-fn history(app: &App, store: &Store, id: &str) -> Result<()> {
-    let revisions = edit::history(store, id)?;
+fn history(app: &App, rt: &Local, id: &str) -> Result<()> {
+    let revisions = edit::history(rt, id)?;
     if app.json {
         return output::json(&revisions);
     }

@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use anstyle::Style;
 use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
 use remora_app::recall::{Candidate, Outcome};
+use remora_app::{Local, Runtime as _};
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
 use remora_search::Mode;
-use remora_store::{SessionRow, Store};
+use remora_store::SessionRow;
 
 use super::context::painted;
 use super::search;
 use crate::app::App;
-use crate::ask;
 use crate::env;
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, GREEN, Table, YELLOW, brief, count, paint, say, talk};
@@ -48,18 +48,18 @@ impl Asker {
 }
 
 /// Returns exit code 1 if nothing would be injected.
-pub(crate) fn run(app: &App, store: &Store, asker: &Asker, prompt: &str) -> Result<ExitCode> {
-    let (explained, is_by_daemon) = ask::explain(app, store, &asker.request(prompt))?;
+pub(crate) fn run(app: &App, rt: &Local, asker: &Asker, prompt: &str) -> Result<ExitCode> {
+    let explained = rt.explain(&asker.request(prompt))?;
     if app.json {
         output::json(&explained)?;
     } else {
-        print(&explained, is_by_daemon);
+        print(&explained);
         talk(&asker.described());
     }
     Ok(ExitCode::from(u8::from(explained.injection.is_none())))
 }
 
-fn print(explained: &Explained, is_by_daemon: bool) {
+fn print(explained: &Explained) {
     let why = &explained.explanation;
     candidates(why);
     if let Some(reason) = &why.skipped {
@@ -67,7 +67,7 @@ fn print(explained: &Explained, is_by_daemon: bool) {
     } else {
         talk(&how(why));
     }
-    if !is_by_daemon && why.mode == Some(Mode::Hybrid) {
+    if !why.is_by_daemon && why.mode == Some(Mode::Hybrid) {
         talk("No daemon is running: until one does, hooks search by words only (`remora daemon start`).");
     }
     let Some(injection) = &explained.injection else {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use remora_app::ProjectSelector;
 use remora_app::export::{self, ExportError, Format};
-use remora_core::time::Time;
-use remora_store::Store;
+use remora_app::{Local, Runtime as _};
 use remora_sys::file::private_file;
 use serde_json::json;
 
@@ -44,30 +43,30 @@ enum Form {
 }
 
 pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
-    match export::back_up(&app.dir, &app.settings.backup, Time::now()) {
+    match export::back_up(&app.dir, &app.settings.backup) {
         Ok(made) => made.iter().for_each(super::backup::warn),
         // An export only reads, so it continues without a backup.
         Err(error) => talk(&format!("warning: no backup was made before the export: {error}")),
     }
-    let store = app.open()?;
-    let reach = app.caller(&store)?.reach;
+    let rt = app.open()?;
+    let reach = App::caller(&rt)?.reach;
     let selector = match &arguments.project {
-        Some(name) => reach.scope_of(&store, ProjectSelector::Project(name.clone()))?,
-        None => app::all_within(&reach, &store)?,
+        Some(name) => reach.scope_of(rt.store(), ProjectSelector::Project(name.clone()))?,
+        None => app::all_within(&reach, rt.store())?,
     };
     let format = match arguments.format {
         Form::Jsonl => Format::Lines,
         Form::Markdown => Format::Markdown,
     };
     let Some(path) = &arguments.out else {
-        return match export::write(&store, &selector, format, &mut BufWriter::new(io::stdout().lock())) {
+        return match export::write(&rt, &selector, format, &mut BufWriter::new(io::stdout().lock())) {
             // The reader closed the pipe, which is not an error.
             Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(error.into()),
             Ok(_) => Ok(()),
         };
     };
-    let written = to_file(&store, &selector, format, path)?;
+    let written = to_file(&rt, &selector, format, path)?;
     if app.json {
         return output::json(&json!({ "records": written, "file": path }));
     }
@@ -76,13 +75,13 @@ pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
     Ok(())
 }
 
-fn to_file(store: &Store, selector: &ProjectSelector, format: Format, path: &Path) -> Result<u64> {
+fn to_file(rt: &Local, selector: &ProjectSelector, format: Format, path: &Path) -> Result<u64> {
     let file = private_file().write(true).create_new(true).open(path).map_err(|error| {
         CliError::usage(format!("cannot write to {}: {error}", path.display()))
             .hint("name a new file in a directory you can write to: `remora export --out FILE`")
     })?;
     let mut out = BufWriter::new(file);
-    let written = export::write(store, selector, format, &mut out).and_then(|count| {
+    let written = export::write(rt, selector, format, &mut out).and_then(|count| {
         out.flush()?;
         out.get_ref().sync_all()?;
         Ok(count)

@@ -1,5 +1,6 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use remora_app::Runtime as _;
 use remora_app::facts::{self, Entry, Set, SetRequest};
 use remora_app::{Caller, ProjectSelector};
 use remora_core::fact::FactKind;
@@ -76,27 +77,27 @@ fn kind() -> impl TypedValueParser<Value = FactKind> {
 }
 
 pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
-    let mut store = app.open()?;
-    let Caller { by, reach, .. } = app.caller(&store)?;
+    let mut rt = app.open()?;
+    let Caller { by, reach, .. } = App::caller(&rt)?;
     // Facts that hold everywhere are within everybody's reach.
     let selector = match app::scope_of(arguments.project.as_deref(), arguments.global)? {
         ProjectSelector::All => ProjectSelector::All,
-        selector => reach.scope_of(&store, selector)?,
+        selector => reach.scope_of(rt.store(), selector)?,
     };
-    let now = Time::now();
+    let _now = Time::now();
     match arguments.action.as_ref().unwrap_or(&FactsAction::List) {
         FactsAction::List => {
-            let entries = app::if_known(&store, facts::list(&store, &selector))?;
+            let entries = app::if_known(rt.store(), facts::list(&rt, &selector))?;
             if entries.is_none() && !app.json {
                 return Ok(());
             }
             list(app, &entries.unwrap_or_default())
         }
-        FactsAction::History { key } => history(app, &facts::history(&store, &selector, key)?),
+        FactsAction::History { key } => history(app, &facts::history(&rt, &selector, key)?),
         FactsAction::Set { key, value, kind, replace } => {
             let (key, value) = (key.clone(), value.join(" "));
             let request = SetRequest { selector, key, value, kind: *kind, by, replace: *replace };
-            let set = app.change(&mut store, |store| facts::set(store, &request, now))?;
+            let set = facts::set(&mut rt, &request)?;
             if app.json {
                 return output::json(&set);
             }
@@ -104,11 +105,11 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
             Ok(())
         }
         FactsAction::Rm { key } => {
-            let row = app.change(&mut store, |store| facts::remove(store, &selector, key, by, now))?;
+            let row = facts::remove(&mut rt, &selector, key, by)?;
             changed(app, &row, "No longer holds")
         }
         FactsAction::Confirm { key } => {
-            let entry = app.change(&mut store, |store| facts::confirm(store, &selector, key, by, now))?;
+            let entry = facts::confirm(&mut rt, &selector, key, by)?;
             changed(app, &entry.row, "Confirmed")
         }
     }

@@ -1,4 +1,5 @@
 use clap::Args;
+use remora_app::Runtime as _;
 use remora_app::judge::{self, JudgeRequest, JudgedRecord, JudgedTurnOrSummary};
 use remora_app::{AppError, Caller};
 use remora_core::feedback::Verdict;
@@ -40,15 +41,15 @@ pub(crate) struct Given {
 }
 
 pub(crate) fn run(app: &App, given: &Given) -> Result<()> {
-    let mut store = app.open()?;
-    let Caller { by, reach, .. } = app.caller(&store)?;
-    reach.record(&store, &given.id)?;
+    let mut rt = app.open()?;
+    let Caller { by, reach, .. } = App::caller(&rt)?;
+    reach.record(rt.store(), &given.id)?;
     let Some(verdict) = given.verdict else {
-        return show_observation(app, &judge::observation(&store, &given.id)?);
+        return show_observation(app, &judge::observation(rt.store(), &given.id)?);
     };
-    let only = Some(reach.scope_of(&store, app::scope_of(given.project.as_deref(), false)?)?);
+    let only = Some(reach.scope_of(rt.store(), app::scope_of(given.project.as_deref(), false)?)?);
     let request = JudgeRequest { id: given.id.clone(), verdict, undo: given.undo, by, only };
-    let judged = app.change(&mut store, |store| judge::judge(store, &request, Time::now()));
+    let judged = judge::judge(&mut rt, &request);
     match judged.map_err(|error| refused(error, &request))? {
         JudgedRecord::Observation(judged) => show_observation(app, &judged.row),
         JudgedRecord::Fact(row) => show_fact(app, &row, given.undo),

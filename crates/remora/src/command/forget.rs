@@ -3,15 +3,13 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use remora_app::forget::{self, ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
 use remora_app::records::record_id;
-use remora_app::{Caller, Reach};
-use remora_core::time::Time;
+use remora_app::{Caller, Local, Reach, Runtime as _};
 use remora_store::forget::{Erased, Forgetting, Reason};
 use remora_store::{SavedBy, Store};
 use serde_json::json;
 
 use super::questions::{self, OnEnter};
 use crate::app::{self, App};
-use crate::ask;
 use crate::error::{CliError, Result};
 use crate::output::{self, BOLD, DIM, say, talk};
 
@@ -90,22 +88,18 @@ enum ForgetAction {
 }
 
 pub(crate) fn run(app: &App, arguments: &Forget) -> Result<()> {
-    let mut store = app.open()?;
+    let mut rt = app.open()?;
     match &arguments.action {
-        Some(ForgetAction::Undo { id }) => undo(app, &mut store, *id),
-        Some(ForgetAction::List) => list(app, &store),
-        None => forget(app, &mut store, arguments),
+        Some(ForgetAction::Undo { id }) => undo(app, &mut rt, *id),
+        Some(ForgetAction::List) => list(app, &rt),
+        None => forget(app, &mut rt, arguments),
     }
 }
 
-fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
-    let Caller { by, reach, .. } = app.caller(store)?;
-    let request = request(store, &reach, arguments)?;
-    let similar = match forget::similar(&request) {
-        Some(search) => Some(ask::search(app, store, search)?),
-        None => None,
-    };
-    let plan = forget::plan(store, &request, similar.as_ref(), Time::now())?;
+fn forget(app: &App, rt: &mut Local, arguments: &Forget) -> Result<()> {
+    let Caller { by, reach, .. } = App::caller(rt)?;
+    let request = request(rt.store(), &reach, arguments)?;
+    let plan = forget::plan(rt, &request)?;
     if let Some(unknown) = plan.unknown.first() {
         return Err(CliError::not_found(format!("nothing is known as `{unknown}`"))
             .hint("ids are in `remora search`, `remora sessions` and `remora queue`"));
@@ -126,13 +120,13 @@ fn forget(app: &App, store: &mut Store, arguments: &Forget) -> Result<()> {
     }
     if by == SavedBy::Program {
         // Before the question, because an answer would not help.
-        forget::check_author(store, &plan)?;
+        forget::check_author(rt, &plan)?;
     }
     if !arguments.yes && !is_confirmed(app)? {
         return Err(CliError::usage("nothing was forgotten").hint("to forget without a question: `--yes`"));
     }
     let undo = if arguments.now { Duration::ZERO } else { app.settings.forget.undo() };
-    let forgotten = app.change(store, |store| forget::forget(store, &plan, undo, by, Time::now()))?;
+    let forgotten = forget::forget(rt, &plan, undo, by)?;
     if app.json {
         let erased = &forgotten.erased;
         return output::json(
@@ -241,10 +235,9 @@ fn print_erased(erased: &Erased) {
     }
 }
 
-fn undo(app: &App, store: &mut Store, id: Option<i64>) -> Result<()> {
-    let by = app.caller(store)?.by;
-    let Forgetting { id, records, .. } =
-        app.change(store, |store| forget::undo(store, id, by, Time::now()))?;
+fn undo(app: &App, rt: &mut Local, id: Option<i64>) -> Result<()> {
+    let by = App::caller(rt)?.by;
+    let Forgetting { id, records, .. } = forget::undo(rt, id, by)?;
     if app.json {
         return output::json(&json!({ "id": id, "records": records }));
     }
@@ -252,8 +245,8 @@ fn undo(app: &App, store: &mut Store, id: Option<i64>) -> Result<()> {
     Ok(())
 }
 
-fn list(app: &App, store: &Store) -> Result<()> {
-    let waiting = forget::waiting(store, Time::now())?;
+fn list(app: &App, rt: &Local) -> Result<()> {
+    let waiting = forget::waiting(rt)?;
     if app.json {
         return output::json(&waiting);
     }

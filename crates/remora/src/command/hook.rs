@@ -17,11 +17,12 @@ use remora_app::capture::{self, Door, HookReport, Taken};
 use remora_app::recall::prompt::Submitted;
 use remora_app::recall::start::{Reader, Starting};
 use remora_app::recall::{self, Injection};
+use remora_app::{Local, Runtime as _};
 use remora_client::{Daemon, Poked, poke};
 use remora_core::event::Body;
 use remora_core::host::Host;
 use remora_core::settings::{Settings, Sync};
-use remora_core::time::{HOOK_LIMIT, Time};
+use remora_core::time::HOOK_LIMIT;
 use remora_hosts::Reading;
 use remora_hosts::response::{self, Moment};
 use remora_store::problems::LOST;
@@ -29,7 +30,7 @@ use remora_store::{DataDir, EventRecord, HostProcess, Store, StoreError, log, pr
 use remora_sys::memory;
 use remora_sys::process::end_if_mapped_file_shrinks;
 
-use crate::{app, bugs, env, stdin};
+use crate::{app, bugs, env, runtime, stdin};
 
 /// The arguments after `hook`.
 pub(crate) struct Arguments {
@@ -104,7 +105,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     for problem in problems {
         problems::report(Some(dir), &format!("settings: {problem}"));
     }
-    let taken = capture::take(dir, &settings, env::home().as_deref(), report, Time::now());
+    let taken = capture::take(dir, &settings, env::home().as_deref(), report, dir.now());
     match taken.map_err(|error| error.to_string())? {
         Taken::Record(mut record) => {
             if is_asking(&record) {
@@ -116,10 +117,12 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             }
             let mut delivered = deliver(dir, &settings, &record, &deadline);
             let answered = match &mut delivered {
-                Ok(store) => answer(dir, store, &record, &settings, began),
+                Ok(rt) => answer(rt, &record, began),
                 // The memory can still be read, even if nothing can be stored.
                 Err(_) if is_asking(&record) => match Store::open_read_only_for_hook(dir) {
-                    Ok(Some(store)) => answer(dir, &mut ManuallyDrop::new(store), &record, &settings, began),
+                    Ok(Some(store)) => {
+                        answer(&mut ManuallyDrop::new(local(store, &settings)), &record, began)
+                    }
                     Ok(None) | Err(_) => None,
                 },
                 Err(_) => None,
@@ -131,10 +134,10 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             // wakes it. Also after writing to the spool: after an update, the daemon is the one that migrates
             // the database.
             let poked = poke(dir, settings.daemon.autostart);
-            let store = delivered?;
+            let rt = delivered?;
             // A listening daemon does this itself, when idle.
             if poked != Ok(Poked::Heard) {
-                tidy(dir, &store);
+                tidy(&rt);
             }
             poked.map(drop)
         }
@@ -145,7 +148,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             deadline.answer_within(&settings, watcher.as_ref());
             let command = env::command();
             let more = settings.context.more(ahead.session.host, &command);
-            let injection = guarded(dir, || recall::file::before(dir, &ahead, room, more, Time::now()));
+            let injection = guarded(dir, || recall::file::before(dir, &ahead, room, more));
             if let Some(answer) = rendered(ahead.session.host, Moment::Tool, injection) {
                 print(&answer);
             }
@@ -218,11 +221,10 @@ fn deliver(
     settings: &Settings,
     record: &EventRecord,
     deadline: &Deadline,
-) -> Result<ManuallyDrop<Store>, String> {
+) -> Result<ManuallyDrop<Local>, String> {
     // Cannot fail: only this function sets it.
     let _ = deadline.record.set((record.clone(), settings.capture.sync));
-    let attempt =
-        panic::catch_unwind(AssertUnwindSafe(|| store(dir, settings.capture.sync, record, &deadline.stored)));
+    let attempt = panic::catch_unwind(AssertUnwindSafe(|| store(dir, settings, record, &deadline.stored)));
     let reason = match attempt {
         Ok(Ok(store)) => return Ok(store),
         Ok(Err(error)) => error.to_string(),
@@ -264,20 +266,24 @@ fn watch(dir: DataDir, deadline: Arc<Deadline>) -> Option<Thread> {
 
 fn store(
     dir: &DataDir,
-    sync: Sync,
+    settings: &Settings,
     record: &EventRecord,
     stored: &AtomicBool,
-) -> Result<ManuallyDrop<Store>, StoreError> {
+) -> Result<ManuallyDrop<Local>, StoreError> {
     // Never closed: the process is about to end, and the kernel closes files faster than SQLite does.
-    let mut store = ManuallyDrop::new(Store::open_for_hook(dir, sync)?);
-    store.enqueue(record)?;
+    let rt = ManuallyDrop::new(local(Store::open_for_hook(dir, settings.capture.sync)?, settings));
+    rt.store().enqueue(record)?;
     stored.store(true, Ordering::Release);
-    Ok(store)
+    Ok(rt)
 }
 
-fn tidy(dir: &DataDir, store: &Store) {
-    if let Err(error) = store.empty_large_wal() {
-        problems::report(Some(dir), &format!("the write-ahead log stays large: {error}"));
+fn local(store: Store, settings: &Settings) -> Local {
+    Local::new(store, settings.clone(), &runtime::BACKGROUND)
+}
+
+fn tidy(rt: &Local) {
+    if let Err(error) = rt.store().empty_large_wal() {
+        problems::report(Some(rt.store().dir()), &format!("the write-ahead log stays large: {error}"));
     }
 }
 
@@ -287,23 +293,18 @@ fn is_asking(record: &EventRecord) -> bool {
 }
 
 /// The answer for the host, if there is something to inject.
-fn answer(
-    dir: &DataDir,
-    store: &mut Store,
-    record: &EventRecord,
-    settings: &Settings,
-    began: Instant,
-) -> Option<String> {
+fn answer(rt: &mut Local, record: &EventRecord, began: Instant) -> Option<String> {
+    let dir = rt.store().dir().clone();
     let event = record.captured.event();
     let session = &event.session;
     let room = session.host.room()?;
     match &event.body {
         Body::SessionStarted { source } => {
             let command = env::command();
-            let reader = Reader { limit: room, more: settings.context.more(session.host, &command) };
+            let reader = Reader { limit: room, more: rt.settings().context.more(session.host, &command) };
             let starting = Starting { session, directory: &event.cwd, how: *source };
-            let begin = || recall::start::begin(store, starting, settings, reader, record.at);
-            let injection = guarded(dir, begin);
+            let begin = || recall::start::begin(rt, starting, reader);
+            let injection = guarded(&dir, begin);
             if !remora_install::is_stale(dir.path(), session.host) {
                 return rendered(session.host, Moment::SessionStart, injection);
             }
@@ -311,12 +312,12 @@ fn answer(
             response::with_notice(session.host, Moment::SessionStart, &text, STALE)
         }
         Body::PromptSubmitted { text } => {
-            let daemon = Daemon::find(dir);
+            let daemon = Daemon::find(&dir);
             let command = env::command();
             let submitted =
                 Submitted { session, directory: &event.cwd, text, command: &command, at: record.at, began };
-            let submit = || recall::prompt::submit(store, daemon, &submitted, settings);
-            rendered(session.host, Moment::Prompt, guarded(dir, submit))
+            let submit = || recall::prompt::submit(rt, daemon, &submitted);
+            rendered(session.host, Moment::Prompt, guarded(&dir, submit))
         }
         _ => None,
     }

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use remora_app::import::{self, Available, Imported, Progress, Recipient, Request, Tally};
-use remora_core::time::Time;
 use serde_json::json;
 
-use super::context_files;
 use crate::app::App;
 use crate::env;
 use crate::error::{CliError, Result};
 use crate::output::{self, DIM, Table, count, paint, prose, say, talk};
+use crate::runtime;
 
 /// Fill the memory from other sources: claude-mem, past sessions, or a file.
 ///
@@ -64,7 +63,7 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
         directories: arguments.directories.iter().cloned().collect::<HashMap<_, _>>(),
         dry_run: arguments.dry_run,
         by: app.caller_of_any_memory()?.by,
-        now: Time::now(),
+        outside: &runtime::COMMAND,
     };
     let bar = Bar::new(app.json);
     let imported = match (source, arguments.paths.as_slice()) {
@@ -78,12 +77,7 @@ pub(crate) fn run(app: &App, arguments: &Import) -> Result<()> {
         _ => return Err(CliError::usage("too many paths").hint("see how it is used: `remora import --help`")),
     };
     bar.finish();
-    context_files::warn(&imported.followed);
     imported.backup.iter().for_each(super::backup::warn);
-    if !arguments.dry_run {
-        // Vectors are created in the background; keyword search finds everything now.
-        let _ = remora_client::poke(&app.dir, app.settings.daemon.autostart);
-    }
     if app.json {
         return output::json(&as_json(&imported));
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use remora_app::index::{self, IndexProgress, Step};
+use remora_app::{Local, Runtime as _};
 use remora_client::presence::{self, Presence};
 use remora_client::{Poked, poke};
 use remora_core::document::ProjectScope;
@@ -54,18 +55,18 @@ struct WhichIndex {
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(app: &App, arguments: &Index) -> Result<()> {
-    let mut store = app.open()?;
+    let mut rt = app.open()?;
     match &arguments.action {
-        None => status(app, &store, ProjectScope::All),
-        Some(IndexAction::Status(which)) => status(app, &store, scope(&store, which)?),
+        None => status(app, rt.store(), ProjectScope::All),
+        Some(IndexAction::Status(which)) => status(app, rt.store(), scope(rt.store(), which)?),
         Some(IndexAction::Rebuild { which, resume }) => {
-            let scope = scope(&store, which)?;
+            let scope = scope(rt.store(), which)?;
             if !*resume {
-                index::drop_all(&mut store, scope)?;
+                index::drop_all(&mut rt, scope)?;
             }
-            fill(&mut store, scope)?;
-            embed(app, &mut store, scope)?;
-            status(app, &store, scope)
+            fill(&mut rt, scope)?;
+            embed(app, &mut rt, scope)?;
+            status(app, rt.store(), scope)
         }
     }
 }
@@ -151,15 +152,15 @@ fn as_json(state: &IndexState, settings: &Search, health: Option<&Health>) -> Va
     })
 }
 
-fn fill(store: &mut Store, scope: ProjectScope) -> Result<()> {
+fn fill(rt: &mut Local, scope: ProjectScope) -> Result<()> {
     let bar = bar("documents");
-    index::fill(store, scope, |progress| show(&bar, progress))?;
+    index::fill(rt, scope, |progress| show(&bar, progress))?;
     bar.finish_and_clear();
     Ok(())
 }
 
 /// Creates the vectors. Left to the daemon if one is running, to avoid doing the work twice.
-fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
+fn embed(app: &App, rt: &mut Local, scope: ProjectScope) -> Result<()> {
     let settings = &app.settings.search;
     if settings.embedder == Embedder::Off {
         talk("search.embedder is off: no vectors are made, and search is by words only.");
@@ -167,7 +168,7 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
     }
     let bar = bar("vectors");
     let mut embedder = None;
-    let step = |store: &mut Store| {
+    let step = |store: &Store| {
         if presence::find(&app.dir)?.is_some() && poke(&app.dir, false) == Ok(Poked::Heard) {
             if let Some(trouble) = embedder_health(app, settings).and_then(|health| health.trouble) {
                 return Err(no_vectors(&trouble.reason));
@@ -188,7 +189,7 @@ fn embed(app: &App, store: &mut Store, scope: ProjectScope) -> Result<()> {
         })?;
         Ok(if made == 0 { Step::Stuck } else { Step::More })
     };
-    index::embed(store, scope, |progress| show(&bar, progress), step)?;
+    index::embed(rt, scope, |progress| show(&bar, progress), step)?;
     bar.finish_and_clear();
     Ok(())
 }

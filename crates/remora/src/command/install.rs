@@ -5,7 +5,6 @@ use clap::Args;
 use remora_app::install;
 use remora_core::host::Host;
 use remora_core::settings::Provider;
-use remora_core::time::Time;
 use remora_install::install::{Change, FilePlan, HostPlan, Plan};
 use remora_install::{InstallEnv, RECIPES};
 use remora_store::worktree;
@@ -120,7 +119,7 @@ pub(crate) fn run(app: &App, arguments: &Install) -> Result<ExitCode> {
     let next: Vec<(Host, &str, Option<&str>)> =
         plan.hosts.iter().map(|host| (host.host, host.name, host.next_step)).collect();
     let shown = serde_json::to_value(&plan)?;
-    if let Some(made) = install::back_up(&app.dir, Time::now())? {
+    if let Some(made) = install::back_up(&app.dir)? {
         talk(&format!("A backup of the memory is in {}", made.backup.path.display()));
         super::backup::warn(&made);
     }

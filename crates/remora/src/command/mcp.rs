@@ -1,23 +1,15 @@
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
-use remora_app::forget::{self, Forgotten, Plan};
-use remora_app::search::SearchRequest;
-use remora_app::{AppError, ProjectSelector};
-use remora_core::settings::Settings;
-use remora_core::time::Time;
+use remora_app::{AppError, Local, ProjectSelector, Runtime};
 use remora_mcp::{Memory, stdio};
-use remora_search::Results;
-use remora_store::{SavedBy, Store, StoreError};
+use remora_store::{DataDir, Store, StoreError};
 use remora_sys::memory;
 use tokio::task::spawn_blocking;
 
 use crate::app::{self, App};
-use crate::ask;
-use crate::env;
 use crate::error::Result;
+use crate::{env, runtime};
 
 /// Run the MCP server, which gives agents their memory as tools.
 ///
@@ -53,23 +45,24 @@ pub(crate) fn run(app: App, arguments: &Mcp) -> Result<()> {
         (named, _) => app::scope_of(named.as_deref(), false)?.absolute(),
     };
     memory::share_one_heap();
-    Ok(stdio::serve(Here(Arc::new(app)), Some(home))?)
+    Ok(stdio::serve(Here(app.dir), Some(home))?)
 }
 
 /// Memory for one host. Opens the database for every request, because the process may live for days and
 /// must not hold a file that a restore has replaced.
-struct Here(Arc<App>);
+struct Here(DataDir);
 
 impl Here {
-    /// Runs `work` with the database on a thread that may block.
-    async fn with_store<T: Send + 'static>(
+    /// Runs `work` on a thread that may block.
+    async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&App, &mut Store) -> std::result::Result<T, AppError> + Send + 'static,
+        work: impl FnOnce(&mut Local) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
-        let app = Arc::clone(&self.0);
+        let dir = self.0.clone();
         let done = spawn_blocking(move || {
-            let result =
-                Store::open(&app.dir).map_err(AppError::from).and_then(|mut store| work(&app, &mut store));
+            let result = Store::open(&dir)
+                .map_err(AppError::from)
+                .and_then(|store| work(&mut Local::new(store, app::settings(&dir).0, &runtime::BACKGROUND)));
             // The process waits most of its life, perhaps beside others of its kind.
             memory::give_back();
             result
@@ -80,37 +73,32 @@ impl Here {
 }
 
 impl Memory for Here {
-    async fn search(&self, request: SearchRequest) -> std::result::Result<Results, AppError> {
-        self.with_store(|app, store| ask::search(app, store, request)).await
-    }
-
-    async fn forget(&self, plan: Plan, undo: Duration) -> std::result::Result<Forgotten, AppError> {
-        self.change(move |store| forget::forget(store, &plan, undo, SavedBy::Program, Time::now())).await
-    }
-
     async fn read<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Store) -> std::result::Result<T, AppError> + Send + 'static,
+        ask: impl FnOnce(&dyn Runtime) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
-        self.with_store(|_, store| ask(store)).await
+        self.run(|rt| ask(rt)).await
     }
 
-    async fn change<T: Send + 'static>(
+    async fn find<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError> + Send + 'static,
+        _: Option<String>,
+        ask: impl FnOnce(&dyn Runtime) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
-        // Problems with context files are in the log and in `remora doctor`.
-        self.with_store(|app, store| app::change(&app.dir, store, work).0).await
+        self.run(|rt| ask(rt)).await
     }
 
     async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError> + Send + 'static,
+        work: impl FnOnce(&mut dyn Runtime) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
-        self.with_store(|_, store| work(store)).await
+        self.run(|rt| work(rt)).await
     }
 
-    fn settings(&self) -> Arc<Settings> {
-        Arc::new(app::settings(&self.0.dir).0)
+    async fn apart<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Runtime) -> std::result::Result<T, AppError> + Send + 'static,
+    ) -> std::result::Result<T, AppError> {
+        self.run(|rt| work(rt)).await
     }
 }

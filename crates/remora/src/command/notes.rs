@@ -1,9 +1,9 @@
 use clap::{Args, Subcommand};
 use remora_app::notes;
+use remora_app::{Local, Runtime as _};
 use remora_client::poke;
 use remora_core::settings::{Memory, NotesSource};
 use remora_notes::{Access, Offered, certificate};
-use remora_store::Store;
 use remora_store::notes::NotesState;
 use serde_json::json;
 
@@ -45,8 +45,8 @@ pub(crate) fn run(app: &App, arguments: &Notes) -> Result<()> {
     }
 }
 
-fn status(app: &App, store: &Store, settings: &Memory) -> Result<()> {
-    let notes::Notes { state, known, always, .. } = notes::notes(store, settings)?;
+fn status(app: &App, rt: &Local, settings: &Memory) -> Result<()> {
+    let notes::Notes { state, known, always, .. } = notes::notes(rt)?;
     let access = Access::new(settings, &app.dir);
     let unknown = match access {
         Some(_) => remora_notes::unknown_names(&known, settings),
@@ -141,8 +141,8 @@ fn address(settings: &Memory) -> Option<&str> {
 }
 
 fn sync(app: &App, settings: &Memory) -> Result<()> {
-    let mut store = app.open()?;
-    let done = remora_notes::sync(&mut store, settings, |_| {})?;
+    let rt = app.open()?;
+    let done = remora_notes::sync(rt.store(), settings, |_| {})?;
     // A running daemon creates the vectors. Without one, sending fails, which is fine.
     let _ = poke(&app.dir, false);
     if let Some(problem) = done.problem {
@@ -152,7 +152,7 @@ fn sync(app: &App, settings: &Memory) -> Result<()> {
     if settings.notes_source().is_none() && done.gone == 0 {
         return Err(nothing_set_up(settings));
     }
-    let (notes, state) = (store.notes().count()?, store.notes().state()?);
+    let (notes, state) = (rt.store().notes().count()?, rt.store().notes().state()?);
     if app.json {
         return output::json(&json!({
             "notes": notes, "read": done.read, "gone": done.gone, "left_out": state.left_out,

@@ -1,6 +1,6 @@
 use clap::Args;
 use remora_app::pause::{self, Where};
-use remora_core::time::Time;
+use remora_app::{Local, Runtime as _};
 use remora_store::pause::Pause;
 
 use crate::app::App;
@@ -23,8 +23,8 @@ impl PausedPlace {
 pub(crate) fn pause(app: &App, which: &PausedPlace) -> Result<()> {
     app.dir.create()?;
     // A directory can be paused even without a database.
-    let store = which.project.as_ref().and_then(|_| app.open().ok());
-    let paused = pause::pause(&app.dir, store.as_ref(), &which.place(), Time::now())?;
+    let rt = which.project.as_ref().and_then(|_| app.open().ok());
+    let paused = pause::pause(&app.dir, rt.as_ref().map(Local::store), &which.place())?;
     let message = match (&paused.project, &which.project) {
         (Some(name), Some(wanted)) => {
             format!("Capture is paused in {name}. Continue with `remora resume --project {wanted}`.")
@@ -36,8 +36,8 @@ pub(crate) fn pause(app: &App, which: &PausedPlace) -> Result<()> {
 
 pub(crate) fn resume(app: &App, which: &PausedPlace) -> Result<()> {
     // Resuming marks what was said during the pause as read, so a database that cannot be opened is an error.
-    let mut store = if app.dir.database().exists() { Some(app.open()?) } else { None };
-    let paused = pause::resume(&app.dir, store.as_mut(), &which.place())?;
+    let rt = if app.dir.database().exists() { Some(app.open()?) } else { None };
+    let paused = pause::resume(&app.dir, rt.as_ref().map(Local::store), &which.place())?;
     let still: Vec<&str> = paused.pause.projects.iter().map(|project| project.name.as_str()).collect();
     let message = match (&paused.project, still.as_slice()) {
         (Some(name), _) => format!("Capture is on in {name}."),

@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use remora_app::Runtime as _;
 use remora_app::projects;
-use remora_core::time::Time;
 use serde_json::json;
 
 use crate::app::App;
@@ -51,9 +51,9 @@ pub(crate) fn run(app: &App, arguments: &Project) -> Result<()> {
 }
 
 fn list(app: &App) -> Result<()> {
-    let store = app.open()?;
-    let reach = app.caller(&store)?.reach;
-    let mut projects = store.projects().list()?;
+    let rt = app.open()?;
+    let reach = App::caller(&rt)?.reach;
+    let mut projects = rt.store().projects().list()?;
     projects.retain(|project| reach.includes(Some(project.id)));
     if app.json {
         return output::json(&json!({ "projects": projects }));
@@ -82,10 +82,10 @@ fn join(app: &App, name: &str, directory: Option<PathBuf>) -> Result<()> {
         return Err(CliError::usage(format!("{} is not a directory", directory.display()))
             .hint("name the directory of the project: `remora project join NAME DIR`"));
     }
-    let mut store = app.open()?;
+    let mut rt = app.open()?;
     // Otherwise an agent would reach the other memory.
-    app.caller(&store)?.refuse_agent("join two projects", "remora project join NAME DIR")?;
-    let project = app.change(&mut store, |store| projects::join(store, name, &directory, Time::now()))?;
+    App::caller(&rt)?.refuse_agent("join two projects", "remora project join NAME DIR")?;
+    let project = projects::join(&mut rt, name, &directory)?;
     if app.json {
         return output::json(&project);
     }
@@ -98,9 +98,9 @@ fn split(app: &App, directory: Option<PathBuf>) -> Result<()> {
         Some(directory) => directory,
         None => std::env::current_dir()?,
     };
-    let mut store = app.open()?;
-    let before = projects::joined(&store, &directory)?;
-    let project = projects::split(&mut store, &directory, Time::now())?;
+    let mut rt = app.open()?;
+    let before = projects::joined(&rt, &directory)?;
+    let project = projects::split(&mut rt, &directory)?;
     if app.json {
         return output::json(&project);
     }

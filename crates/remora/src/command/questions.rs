@@ -9,7 +9,6 @@ use remora_app::import::{self, Available};
 use remora_app::{ProjectSelector, install};
 use remora_core::host::Host;
 use remora_core::settings::Provider;
-use remora_core::time::Time;
 use remora_store::context_files::Forms;
 use remora_store::worktree;
 
@@ -176,8 +175,8 @@ pub(super) fn context_files(app: &App, hosts: &[Host]) -> Result<()> {
 
 pub(super) fn enable_context_files(app: &App, directory: &Path, cursor: bool) -> Result<()> {
     let forms = Forms { claude_md: !cursor, cursor, ..Forms::default() };
-    let mut store = app.open()?;
-    context_files::enable(&mut store, &ProjectSelector::Directory(directory.to_owned()), forms, Time::now())
+    let mut rt = app.open()?;
+    context_files::enable(&mut rt, &ProjectSelector::Directory(directory.to_owned()), forms)
         .map_err(CliError::from)?;
     talk("It is kept up to date. Remove it: `remora context-files disable`");
     Ok(())

@@ -1,11 +1,11 @@
 use clap::{Args, Subcommand};
 use remora_app::AppError;
+use remora_app::Runtime;
 use remora_app::queue::{self, DrainReport, Turns};
 use remora_core::event::Body;
-use remora_store::{EventRow, Store};
+use remora_store::EventRow;
 use serde_json::json;
 
-use super::context_files;
 use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::output::{self, Table, brief, count, prose, say, talk};
@@ -66,12 +66,10 @@ pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
 }
 
 fn drain(app: &App, all: bool) -> Result<()> {
-    let mut store = app.open()?;
+    let mut rt = app.open()?;
     let owner = format!("drain-{}", std::process::id());
     let turns = if all { Turns::All } else { Turns::Ended(app.settings.observer.turn_silence) };
-    let DrainReport { drained, followed, pending: left } =
-        queue::drain(&mut store, &owner, turns, &app.settings.capture)?;
-    context_files::warn(&followed);
+    let DrainReport { drained, pending: left } = queue::drain(&mut rt, &owner, turns, &app.settings.capture)?;
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     if app.json {
         return output::json(&json!({
@@ -99,13 +97,13 @@ fn drain(app: &App, all: bool) -> Result<()> {
 fn change(
     app: &App,
     failed: &Failed,
-    change: fn(&mut Store, &queue::FailedEvents) -> std::result::Result<usize, AppError>,
+    change: fn(&mut dyn Runtime, &queue::FailedEvents) -> std::result::Result<usize, AppError>,
     outcome: &str,
 ) -> Result<()> {
-    let mut store = app.open()?;
+    let mut rt = app.open()?;
     let which =
         if failed.all { queue::FailedEvents::All } else { queue::FailedEvents::Named(failed.ids.clone()) };
-    let changed = app.change(&mut store, |store| change(store, &which))?;
+    let changed = change(&mut rt, &which)?;
     if changed == 0 {
         return Err(CliError::not_found("no such event has failed").hint("see what has: `remora queue`"));
     }
@@ -117,13 +115,13 @@ fn change(
 }
 
 fn list(app: &App, limit: u32) -> Result<()> {
-    let store = app.open()?;
-    let mut queue = queue::list(&store, limit)?;
-    let reach = app.caller(&store)?.reach;
+    let rt = app.open()?;
+    let mut queue = queue::list(&rt, limit)?;
+    let reach = App::caller(&rt)?.reach;
     if reach.is_limited() {
         let mut own = Vec::new();
         for event in queue.events {
-            if reach.has_id(&store, &format!("e{}", event.id))? {
+            if reach.has_id(rt.store(), &format!("e{}", event.id))? {
                 own.push(event);
             }
         }

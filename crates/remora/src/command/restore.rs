@@ -52,7 +52,7 @@ pub(crate) fn run(app: &App, arguments: &Restore) -> Result<()> {
         return Err(CliError::internal("the daemon is running, and nothing was changed")
             .hint("stop it and try again: `remora daemon stop`, then `remora restore`"));
     };
-    let restored = backup::restore(&app.dir, choice, Time::now());
+    let restored = backup::restore(&app.dir, choice);
     drop(hold);
     if was_running {
         launch::start(&app.dir)?;

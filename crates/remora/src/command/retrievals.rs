@@ -1,4 +1,5 @@
 use clap::Args;
+use remora_app::Runtime as _;
 use remora_app::retrievals::{RetrievalsRequest, retrievals};
 use remora_store::retrievals::{Moment, RetrievalRow};
 
@@ -14,10 +15,10 @@ pub(crate) struct Retrievals {
 }
 
 pub(crate) fn run(app: &App, arguments: &Retrievals) -> Result<()> {
-    let store = app.open()?;
-    let selector = app.caller(&store)?.reach.widest(&store, app::scope_of(None, false)?)?;
+    let rt = app.open()?;
+    let selector = App::caller(&rt)?.reach.widest(rt.store(), app::scope_of(None, false)?)?;
     let request = RetrievalsRequest { selector, session: None, limit: arguments.limit };
-    let rows = retrievals(&store, &request)?;
+    let rows = retrievals(&rt, &request)?;
     if app.json {
         return output::json(&rows);
     }

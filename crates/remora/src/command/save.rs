@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use remora_app::Caller;
+use remora_app::Runtime as _;
 use remora_app::records::record;
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::memory::ObservationType;
-use remora_core::time::Time;
 use remora_store::Saved;
 
 use crate::app::{self, App};
@@ -51,10 +51,10 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         [one] if one == "-" => read_input()?,
         words => words.join(" "),
     };
-    let mut store = app.open()?;
-    let Caller { by, reach, .. } = app.caller(&store)?;
+    let mut rt = app.open()?;
+    let Caller { by, reach, .. } = App::caller(&rt)?;
     let request = SaveRequest {
-        selector: reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?,
+        selector: reach.scope_of(rt.store(), app::scope_of(arguments.project.as_deref(), false)?)?,
         text,
         title: arguments.title.clone(),
         kind: arguments.kind,
@@ -62,11 +62,10 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
         files: arguments.files.iter().map(std::path::absolute).collect::<io::Result<_>>()?,
         by,
     };
-    let SavedFor { saved, left_out, .. } =
-        app.change(&mut store, |store| remora_app::save::save(store, &request, Time::now()))?;
+    let SavedFor { saved, left_out, .. } = remora_app::save::save(&mut rt, &request)?;
     warn_if_cut(left_out);
     if app.json {
-        return output::json(&record(&store, &saved.id().to_string())?);
+        return output::json(&record(rt.store(), &saved.id().to_string())?);
     }
     say(&saved.id().to_string());
     match saved {

@@ -3,6 +3,7 @@ use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use remora_app::Runtime as _;
 use remora_app::search::SearchRequest;
 use remora_app::{ProjectSelector, Reach, records};
 use remora_core::document::RecordKind;
@@ -14,7 +15,6 @@ use serde_json::json;
 
 use super::save::observation_type;
 use crate::app::{self, App};
-use crate::ask;
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, Table, brief, count, paint, say, talk};
 
@@ -99,11 +99,12 @@ const MAX_CONCEPTS: usize = 5;
 
 pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     // The process is about to end, and the kernel closes files faster than SQLite does.
-    let store = ManuallyDrop::new(app.open()?);
+    let rt = ManuallyDrop::new(app.open()?);
+    let store = rt.store();
     store.map_file()?;
-    let reach = app.caller(&store)?.reach;
-    let request = request(&store, &reach, arguments)?;
-    let Some(found) = app::if_known(&store, ask::search(app, &store, request.clone()))? else {
+    let reach = App::caller(&rt)?.reach;
+    let request = request(store, &reach, arguments)?;
+    let Some(found) = app::if_known(store, rt.search(&request))? else {
         if app.json {
             output::json(&json!({ "hits": [], "total": 0 }))?;
         }
@@ -114,11 +115,11 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     } else if !found.hits.is_empty() {
         print(&found, &request, arguments);
     }
-    if let Some(id) = records::named(&store, &request.text, &request.selector)? {
+    if let Some(id) = records::named(store, &request.text, &request.selector)? {
         talk(&format!("To see the record of this id: `remora show {id}`"));
     }
     if found.hits.is_empty() {
-        talk(&nothing(&store, &request, &found, reach.is_limited(), arguments)?);
+        talk(&nothing(store, &request, &found, reach.is_limited(), arguments)?);
         return Ok(ExitCode::from(1));
     }
     Ok(ExitCode::SUCCESS)

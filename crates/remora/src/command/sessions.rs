@@ -1,4 +1,5 @@
 use clap::Args;
+use remora_app::Runtime as _;
 use remora_app::{ProjectSelector, records};
 use remora_core::host::Host;
 use remora_store::Selection;
@@ -23,18 +24,18 @@ pub(crate) struct Sessions {
 }
 
 pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
-    let store = app.open()?;
-    let reach = app.caller(&store)?.reach;
+    let rt = app.open()?;
+    let reach = App::caller(&rt)?.reach;
     let selector = match arguments.project.as_deref() {
-        Some(_) => reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?,
-        None => reach.widest(&store, app::scope_of(None, false)?)?,
+        Some(_) => reach.scope_of(rt.store(), app::scope_of(arguments.project.as_deref(), false)?)?,
+        None => reach.widest(rt.store(), app::scope_of(None, false)?)?,
     };
     let project = match selector {
         ProjectSelector::All => None,
-        one => Some(remora_app::project(&store, &one)?),
+        one => Some(remora_app::project(rt.store(), &one)?),
     };
     let selection = Selection { project, session: None, limit: arguments.limit, offset: 0 };
-    let sessions = records::sessions(&store, &selection, arguments.host)?.items;
+    let sessions = records::sessions(&rt, &selection, arguments.host)?.items;
     if app.json {
         return output::json(&json!({ "sessions": sessions }));
     }

@@ -1,4 +1,5 @@
 use clap::Args;
+use remora_app::Runtime as _;
 use remora_app::caller::REACH_HINT;
 use remora_app::records::{self, Record, WholeSession};
 use remora_core::event::{Body, ToolCall, ToolUse};
@@ -24,13 +25,13 @@ pub(crate) struct Show {
 
 /// Exit code 1 if an id is unknown. The others are shown anyway.
 pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
-    let mut store = app.open()?;
-    let reach = app.caller(&store)?.reach;
+    let mut rt = app.open()?;
+    let reach = App::caller(&rt)?.reach;
     let (found, unknown) = if let [id] = arguments.ids.as_slice() {
-        reach.record(&store, id)?;
-        (records::records(&mut store, std::slice::from_ref(id), Time::now())?, Vec::new())
+        reach.record(rt.store(), id)?;
+        (records::records(&mut rt, std::slice::from_ref(id))?, Vec::new())
     } else {
-        let batch = records::batch(&mut store, &arguments.ids, &reach, Time::now())?;
+        let batch = records::batch(&mut rt, &arguments.ids, &reach)?;
         (batch.found, batch.unknown)
     };
     if app.json {

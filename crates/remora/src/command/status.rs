@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use remora_app::projects;
 use remora_app::status::{self, Bytes, Capture, DaemonStatus, Embedding, NotesStatus, Observer, Status};
+use remora_app::{Local, Runtime as _};
 use remora_client::presence::{self, Presence};
 use remora_core::settings::{Provider, Settings};
-use remora_core::time::Time;
 use remora_install::state::{self, Hooks, HostState};
 use remora_notes::Access;
-use remora_store::{Counts, Spent, Store};
+use remora_store::{Counts, Spent};
 
 use super::install::surroundings;
 use crate::app::App;
@@ -20,20 +20,20 @@ use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, prose, prose_bel
 pub(crate) fn run(app: &App) -> Result<ExitCode> {
     let settings = &app.settings;
     let presence = presence::find(&app.dir).unwrap_or_default();
-    let (store, error) = match app.open() {
-        Ok(store) => (Some(store), None),
+    let (rt, error) = match app.open() {
+        Ok(rt) => (Some(rt), None),
         Err(error) => (None, Some(error)),
     };
-    let notes = match &store {
-        Some(store) => notes(app, store, settings)?,
+    let notes = match &rt {
+        Some(rt) => notes(app, rt)?,
         None => None,
     };
-    let opened = match (&store, &error) {
-        (Some(store), _) => Ok(store),
+    let opened = match (&rt, &error) {
+        (Some(rt), _) => Ok(rt.store()),
         (None, error) => Err(error.as_ref().map_or_else(String::new, |error| error.message().to_owned())),
     };
     let daemon = daemon(presence.as_ref());
-    let status = status::status(&app.dir, opened, settings, daemon, notes, Time::now())?;
+    let status = status::status(&app.dir, opened, settings, daemon, notes)?;
     let hosts = surroundings(app).map(|around| state::hosts(&around)).unwrap_or_default();
     if app.json {
         let mut status = serde_json::to_value(&status)?;
@@ -41,8 +41,8 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
         output::json(&status)?;
     } else {
         print(&status, presence.as_ref(), settings, &hosts);
-        if let (Ok(here), Some(store)) = (std::env::current_dir(), &store)
-            && let Some(joined) = projects::joined(store, &here)?
+        if let (Ok(here), Some(rt)) = (std::env::current_dir(), &rt)
+            && let Some(joined) = projects::joined(rt, &here)?
         {
             let root = joined.root;
             let why = if here.starts_with(&root) {
@@ -62,10 +62,10 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
     }
 }
 
-fn notes(app: &App, store: &Store, settings: &Settings) -> Result<Option<NotesStatus>> {
-    let Some(access) = Access::new(&settings.memory, &app.dir) else { return Ok(None) };
-    let problem = remora_app::notes::problem(store, &settings.memory);
-    Ok(Some(NotesStatus { source: access.name(), known: store.notes().count()?, problem }))
+fn notes(app: &App, rt: &Local) -> Result<Option<NotesStatus>> {
+    let Some(access) = Access::new(&app.settings.memory, &app.dir) else { return Ok(None) };
+    let problem = remora_app::notes::problem(rt);
+    Ok(Some(NotesStatus { source: access.name(), known: rt.store().notes().count()?, problem }))
 }
 
 pub(crate) fn daemon(presence: Option<&Presence>) -> DaemonStatus {

@@ -1,12 +1,11 @@
 use clap::Args;
-use remora_app::AppError;
-use remora_app::timeline::{self, DEFAULT_LENGTH, MAX_LEN, Timeline as Answer, TimelineQuery};
+use remora_app::Runtime as _;
+use remora_app::timeline::{self, DEFAULT_LENGTH, MAX_LEN, TimelineQuery};
 use remora_core::document::RecordId;
-use remora_store::{Store, TimelineEntry};
+use remora_store::TimelineEntry;
 use serde_json::json;
 
 use crate::app::{self, App};
-use crate::ask;
 use crate::error::Result;
 use crate::output::{self, BOLD, DIM, brief, paint, say, talk};
 
@@ -30,15 +29,15 @@ pub(crate) struct Timeline {
 }
 
 pub(crate) fn run(app: &App, arguments: &Timeline) -> Result<()> {
-    let store = app.open()?;
-    let reach = app.caller(&store)?.reach;
-    let selector = reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?;
+    let rt = app.open()?;
+    let reach = App::caller(&rt)?.reach;
+    let selector = reach.scope_of(rt.store(), app::scope_of(arguments.project.as_deref(), false)?)?;
     let is_only = arguments.project.is_some() || reach.is_limited();
     let (only, here) = if is_only { (Some(selector), None) } else { (None, Some(selector)) };
     let text = Some(arguments.around.join(" ")).filter(|text| !text.is_empty());
     let (before, after) = (arguments.before, arguments.after);
     let query = TimelineQuery { only, here, anchor: None, text, before, after };
-    let Some(timeline) = app::if_known(&store, ask(app, &store, &query))? else {
+    let Some(timeline) = app::if_known(rt.store(), timeline::around(&rt, &query))? else {
         if app.json {
             output::json(&json!({ "anchor": null, "items": [] }))?;
         }
@@ -52,12 +51,6 @@ pub(crate) fn run(app: &App, arguments: &Timeline) -> Result<()> {
     }
     print(&timeline.items, timeline.anchor);
     Ok(())
-}
-
-fn ask(app: &App, store: &Store, query: &TimelineQuery) -> std::result::Result<Answer, AppError> {
-    let search = timeline::best_of(store, query)?;
-    let found = search.map(|search| ask::search(app, store, search)).transpose()?;
-    timeline::around(store, query, found.as_ref())
 }
 
 fn print(moments: &[TimelineEntry], anchor: Option<RecordId>) {

@@ -4,9 +4,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use remora_app::Runtime as _;
 use remora_app::records;
 use remora_client::{Daemon, browsers, launch, presence};
-use remora_core::time::Time;
 use remora_store::DataDir;
 use remora_sys::file::replace;
 use serde_json::json;
@@ -77,7 +77,7 @@ pub(crate) fn run(app: &App, arguments: &Ui) -> Result<()> {
 }
 
 fn list(app: &App) -> Result<()> {
-    let found = browsers::list(&app.dir, Time::now()).map_err(|error| unreadable(&error))?;
+    let found = browsers::list(&app.dir, app.dir.now()).map_err(|error| unreadable(&error))?;
     if app.json {
         return output::json(&json!({ "browsers": found }));
     }
@@ -97,7 +97,7 @@ fn list(app: &App) -> Result<()> {
 }
 
 fn revoke(app: &App, browser: &str) -> Result<()> {
-    let mut found = browsers::list(&app.dir, Time::now()).map_err(|error| unreadable(&error))?;
+    let mut found = browsers::list(&app.dir, app.dir.now()).map_err(|error| unreadable(&error))?;
     if browser != "all" {
         found.retain(|one| !browser.is_empty() && one.id.starts_with(browser));
         if found.len() != 1 {
@@ -139,9 +139,9 @@ fn port(dir: &DataDir) -> Result<Option<u16>> {
 
 /// The page that shows a record.
 fn page_of(app: &App, id: &str) -> Result<String> {
-    let store = app.open()?;
+    let rt = app.open()?;
     let session = |id: i64| format!("/sessions/{id}");
-    Ok(match records::record(&store, id)? {
+    Ok(match records::record(rt.store(), id)? {
         records::Record::Observation(row) => format!("/observations/{}", row.id.0),
         records::Record::Summary(row) => session(row.session_id.0),
         records::Record::Turn(row) => format!("/sessions/{}?turn={}", row.session_id.0, row.prompt_number),

@@ -6,9 +6,7 @@ use remora_app::install::{LastBackup, Left};
 use remora_app::{context_files, install};
 use remora_client::presence;
 use remora_core::host::Host;
-use remora_core::time::Time;
 use remora_install::uninstall::{Back, HostRemoval, Removal};
-use remora_store::Store;
 use remora_sys::process::quoted;
 use serde_json::json;
 
@@ -101,11 +99,8 @@ pub(crate) fn run(app: &App, arguments: &Uninstall) -> Result<ExitCode> {
     }
     let left =
         Left { refused, context_files: if with_files.is_empty() { Vec::new() } else { remove_files(app)? } };
-    let purged = if arguments.purge {
-        install::purge(&app.dir, &left, arguments.last_backup(), Time::now())?
-    } else {
-        None
-    };
+    let purged =
+        if arguments.purge { install::purge(&app.dir, &left, arguments.last_backup())? } else { None };
     let backup = purged.as_ref().and_then(|purged| purged.backup.as_ref());
     if app.json {
         output::json(&json!({
@@ -221,7 +216,7 @@ fn context_files(app: &App) -> Vec<PathBuf> {
     if !app.dir.database().exists() {
         return Vec::new();
     }
-    match Store::open(&app.dir).and_then(|store| context_files::everywhere(&store)) {
+    match app.local().and_then(|rt| context_files::everywhere(&rt)) {
         Ok(files) => files,
         Err(error) => {
             talk(&format!("warning: context files in repositories are not known, and stay: {error}"));
@@ -232,7 +227,7 @@ fn context_files(app: &App) -> Vec<PathBuf> {
 
 /// Removes the sections from all context files. Returns the files that still have one.
 fn remove_files(app: &App) -> Result<Vec<PathBuf>> {
-    let left = context_files::disable_everywhere(&mut Store::open(&app.dir)?)?;
+    let left = context_files::disable_everywhere(&mut app.local()?)?;
     let (left, gone): (Vec<PathBuf>, Vec<PathBuf>) = left.into_iter().partition(|path| path.exists());
     for path in gone {
         talk(&format!(

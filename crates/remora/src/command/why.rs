@@ -1,4 +1,5 @@
 use clap::Args;
+use remora_app::Runtime as _;
 use remora_app::why::{self, Line, WhyRequest};
 
 use super::retrievals;
@@ -26,15 +27,15 @@ pub(crate) struct Why {
 }
 
 pub(crate) fn run(app: &App, arguments: &Why) -> Result<()> {
-    let store = app.open()?;
-    let reach = app.caller(&store)?.reach;
+    let rt = app.open()?;
+    let reach = App::caller(&rt)?.reach;
     let request = match &arguments.session {
-        Some(session) => WhyRequest::Session(reach.session(&store, session)?),
-        None => {
-            WhyRequest::Project(reach.scope_of(&store, app::scope_of(arguments.project.as_deref(), false)?)?)
-        }
+        Some(session) => WhyRequest::Session(reach.session(rt.store(), session)?),
+        None => WhyRequest::Project(
+            reach.scope_of(rt.store(), app::scope_of(arguments.project.as_deref(), false)?)?,
+        ),
     };
-    let Some(injections) = app::if_known(&store, why::why(&store, &request, arguments.limit))? else {
+    let Some(injections) = app::if_known(rt.store(), why::why(&rt, &request, arguments.limit))? else {
         return if app.json { output::json(&json!([])) } else { Ok(()) };
     };
     if app.json {

@@ -1,16 +1,14 @@
 //! Hook answers in the format of each host, for any amount of memory.
 
 use remora_app::recall::NEW_SESSION;
-use remora_app::recall::prompt::{self, PromptRequest};
+use remora_app::recall::prompt::PromptRequest;
 use remora_app::recall::start::{self, Reader};
-use remora_app::{ProjectSelector, SearchBackend};
+use remora_app::{Alone, Local, ProjectSelector, Runtime as _};
 use remora_core::context::{self, More};
 use remora_core::host::Host;
 use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
-use remora_core::time::Time;
 use remora_hosts::response::{self, Moment};
-use remora_search::Searcher;
 use remora_store::{DataDir, Store};
 use serde_json::{Value, json};
 
@@ -57,15 +55,13 @@ fn remembering(count: u32) -> World {
 /// The answers to a session start and to a prompt, in the host's format.
 fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let store = Store::open(&DataDir::new(world.data())).unwrap();
+    let rt = Local::new(store, Settings::default(), &Alone);
     let room = host.room().unwrap();
-    let now = Time::now();
-    let settings = Settings::default();
     let reader = Reader { limit: room.min(2_000), more: More::Commands("remora") };
     let selector = ProjectSelector::Project("1".to_owned());
-    let start = start::preview(&store, &selector, &settings, reader, now).unwrap().injection;
+    let start = start::preview(&rt, &selector, reader).unwrap().injection;
     let request = PromptRequest::new(PROMPT, (ProjectId(1), NEW_SESSION), Some(host));
-    let engine = SearchBackend { searcher: &Searcher::new(), embedder: None };
-    let prompt = prompt::recall(&store, engine, &request, &settings, now).unwrap().injection;
+    let prompt = rt.explain(&request).unwrap().injection;
     [
         start.and_then(|injection| response::with_context(host, Moment::SessionStart, &injection.text)),
         prompt.and_then(|injection| response::with_context(host, Moment::Prompt, &injection.text)),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use remora_app::capture::{self, HookReport, Taken};
 use remora_app::recall::start::{self, Reader, Starting};
+use remora_app::{Alone, Local};
 use remora_core::context::More;
 use remora_core::event::{SessionRef, Start};
 use remora_core::host::Host;
@@ -261,7 +262,8 @@ fn flush(store: &mut Store, observer: &Observer, records: &mut Vec<EventRecord>,
     let session = SessionRef { host: Host::ClaudeCode, id: "s0".into() };
     let starting = Starting { session: &session, directory: "/nowhere/p0", how: Start::New };
     let reader = Reader { limit: 2_000, more: More::Commands("remora") };
-    let injection = start::begin(store, starting, &Settings::default(), reader, Time::now()).unwrap();
+    let mut rt = Local::new(Store::open(store.dir()).unwrap(), Settings::default(), &Alone);
+    let injection = start::begin(&mut rt, starting, reader).unwrap();
     if let Some(text) = injection.map(|injection| injection.text) {
         assert_eq!(text.matches("<remora-context>").count(), text.matches("</remora-context>").count());
         assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{0}']), "{text}");

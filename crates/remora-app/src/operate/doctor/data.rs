@@ -35,7 +35,7 @@ pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
     let is_sound = database.state == State::Ok;
     let dir = opened.about.dir;
     let mut findings = vec![schema(opened), database, write_ahead_log(dir), backups(opened), reserve(opened)];
-    findings.extend(recovery(dir, is_sound, opened.about.now));
+    findings.extend(recovery(dir, is_sound, opened.about.dir.now()));
     grouped(Group::Data, findings)
 }
 
@@ -170,7 +170,7 @@ fn backups(opened: &Opened<'_>) -> Finding {
     let name = "backups";
     let about = opened.about;
     let store = opened.store.as_ref().ok();
-    let standing = match backup::standing(about.dir, store, &about.settings.backup, about.now) {
+    let standing = match backup::standing(about.dir, store, &about.settings.backup) {
         Ok(standing) => standing,
         Err(error) => return opened.failed(name, error),
     };

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Examination, Fix, Report};
 use crate::queue::{self, Turns};
-use crate::{AppError, backup, install};
+use crate::{Alone, AppError, Local, backup, install};
 
 /// Result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -54,13 +54,13 @@ fn repair(about: &Examination<'_>, fix: Fix) -> Result<Vec<Fixed>, String> {
         }
         Fix::DrainQueue => {
             let silence = about.settings.observer.turn_silence;
-            let report = queue::drain(&mut open()?, "doctor", Turns::Ended(silence), &about.settings.capture)
+            let mut local = Local::new(open()?, about.settings.clone(), &Alone);
+            let report = queue::drain(&mut local, "doctor", Turns::Ended(silence), &about.settings.capture)
                 .map_err(failed)?;
             Ok(done(format!("{} events observed, {} still pending", report.drained.events, report.pending)))
         }
         Fix::MakeBackup => {
-            let made = backup::make(about.dir, &about.settings.backup, about.now)
-                .map_err(|error| error.to_string())?;
+            let made = backup::make(about.dir, &about.settings.backup).map_err(|error| error.to_string())?;
             let mut outcome = format!("made {}", made.backup.path.display());
             for warning in made.warnings() {
                 outcome.push_str("; ");
@@ -69,13 +69,13 @@ fn repair(about: &Examination<'_>, fix: Fix) -> Result<Vec<Fixed>, String> {
             Ok(done(outcome))
         }
         Fix::FillIndex => {
-            fill_index(&mut open()?).map_err(|error| error.to_string())?;
+            fill_index(&open()?).map_err(|error| error.to_string())?;
             Ok(done("every record is indexed".to_owned()))
         }
     }
 }
 
-fn fill_index(store: &mut Store) -> Result<(), StoreError> {
+fn fill_index(store: &Store) -> Result<(), StoreError> {
     while store.index().fill()? {}
     let state = store.index().state(ProjectScope::All)?;
     if state.indexed < state.records {

@@ -43,12 +43,11 @@ pub struct Examination<'a> {
     /// nothing, and reading the whole database. A page shows the daemon's last check of the database instead.
     pub is_thorough: bool,
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    pub now: Time,
 }
 
 impl fmt::Debug for Examination<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Examination").field("dir", self.dir).field("now", &self.now).finish_non_exhaustive()
+        f.debug_struct("Examination").field("dir", self.dir).finish_non_exhaustive()
     }
 }
 

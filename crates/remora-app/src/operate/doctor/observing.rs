@@ -30,13 +30,13 @@ pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
 
 fn observer(opened: &Opened<'_>) -> Finding {
     let name = "observer";
-    let Examination { dir, settings, daemon, now, .. } = opened.about;
+    let Examination { dir, settings, daemon, .. } = opened.about;
     let provider = settings.observer.provider;
     if provider == Provider::Builtin {
         return Finding::good(name, "built in");
     }
     opened.with_store(name, |store| {
-        let observer = status::observer_of(dir, store, settings, daemon, *now)?;
+        let observer = status::observer_of(dir, store, settings, daemon)?;
         let alone = "the built-in observer works alone meanwhile";
         // A missing key has its own finding.
         if let Some(trouble) = observer.trouble.as_ref().filter(|_| !misses_key(settings)) {
@@ -161,7 +161,7 @@ fn budget(opened: &Opened<'_>) -> Finding {
         return Finding::good(name, "nothing is spent");
     }
     opened.with_store(name, |store| {
-        let Spent { tokens, usd, .. } = store.queue().spent(opened.about.now.start_of_day(), None)?;
+        let Spent { tokens, usd, .. } = store.queue().spent(opened.about.dir.now().start_of_day(), None)?;
         let limits = &settings.budget;
         let is_used_up = (limits.daily_tokens > 0 && tokens >= limits.daily_tokens)
             || (limits.daily_usd > 0.0 && usd >= limits.daily_usd);

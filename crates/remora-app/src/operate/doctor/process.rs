@@ -160,7 +160,7 @@ fn log(about: &Examination<'_>) -> Finding {
                 .hint(format!("see the file: `ls -l {}`", about.dir.log().display()));
         }
     };
-    let is_recent = |at: remora_core::time::Time| about.now.since(at) < RECENT;
+    let is_recent = |at: remora_core::time::Time| about.dir.now().since(at) < RECENT;
     let errors: Vec<_> = entries
         .iter()
         .filter(|entry| entry.level == Level::Error && entry.at_epoch.is_some_and(is_recent))

@@ -75,7 +75,7 @@ fn queue(opened: &Opened<'_>) -> Finding {
     let name = "queue";
     opened.with_store(name, |store| {
         let pending = store.queue().counts()?.pending;
-        let Some(Backlog { events, since, .. }) = store.queue().overdue(opened.about.now.before(OLD))? else {
+        let Some(Backlog { events, since, .. }) = store.queue().overdue(opened.about.dir.now().before(OLD))? else {
             return Ok(Finding::good(name, format!("{} pending", count(pending, "event"))));
         };
         let events = count(events, "event");

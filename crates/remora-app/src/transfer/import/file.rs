@@ -52,7 +52,7 @@ pub fn import(
 }
 
 /// Imports lines that are built into the program, into a separate memory that needs no backup.
-pub fn carried(request: &Request<'_>, store: &mut Store, lines: &str) -> Result<ImportReport, ImportError> {
+pub fn carried(request: &Request<'_>, store: &Store, lines: &str) -> Result<ImportReport, ImportError> {
     let mut pipeline = Pipeline::new(store, request.rules(Decides::Line));
     read(lines.as_bytes(), &mut pipeline, |_| {}).map_err(|error| match error {
         Failed::Reading(source) => ImportError::Unreadable { path: PathBuf::new(), source },

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use remora_core::settings::Settings;
-use remora_core::time::Time;
 use remora_store::backup;
 use remora_store::{DataDir, DataError, SavedBy, Scratch, Store};
 use remora_sys::lock;
@@ -14,12 +13,11 @@ use serde::Serialize;
 
 use super::pipeline::{Decides, Rules};
 use super::{ImportError, ImportReport};
-use crate::AppError;
 use crate::backup::Made;
-use crate::context_files::{self, RefreshReport};
+use crate::{AppError, Local, Outside, Runtime};
 
 /// Options of an import.
-#[derive(Debug)]
+#[expect(missing_debug_implementations, reason = "what lies outside is a trait object")]
 pub struct Request<'a> {
     pub dir: &'a DataDir,
     pub settings: &'a Settings,
@@ -31,7 +29,8 @@ pub struct Request<'a> {
     pub dry_run: bool,
     /// Who imports it. A program's verdicts do not count as a person's.
     pub by: SavedBy,
-    pub now: Time,
+    /// Where the context files and the daemon of this memory are.
+    pub outside: &'static dyn Outside,
 }
 
 /// Progress of an import.
@@ -49,9 +48,6 @@ pub struct Imported {
     pub report: ImportReport,
     #[serde(skip)]
     pub backup: Option<Made>,
-    /// Problems while context files were updated.
-    #[serde(skip)]
-    pub followed: RefreshReport,
     pub ms: u64,
 }
 
@@ -64,19 +60,19 @@ impl<'a> Request<'a> {
             directories: &self.directories,
             decides,
             by: self.by,
-            now: self.now,
+            now: self.dir.now(),
         }
     }
 
     /// Runs an import on the store or, for a dry run, on a copy of it.
     pub(super) fn run(
         &self,
-        import: impl FnOnce(&mut Store) -> Result<ImportReport, ImportError>,
+        import: impl FnOnce(&Store) -> Result<ImportReport, ImportError>,
     ) -> Result<Imported, ImportError> {
         let started = Instant::now();
-        let (report, backup, followed) = if self.dry_run {
+        let (report, backup) = if self.dry_run {
             let copy = DryRun::new(self.dir)?;
-            (import(&mut Store::open(&copy.dir)?)?, None, RefreshReport::default())
+            (import(&Store::open(&copy.dir)?)?, None)
         } else {
             self.dir.create()?;
             let path = self.dir.import_lock();
@@ -86,18 +82,18 @@ impl<'a> Request<'a> {
             }
             // A new memory has nothing to back up.
             let backup = if self.dir.database().exists() {
-                Some(crate::backup::make(self.dir, &self.settings.backup, self.now)?)
+                Some(crate::backup::make(self.dir, &self.settings.backup)?)
             } else {
                 None
             };
-            let mut store = Store::open(self.dir)?;
+            let store = Store::open(self.dir)?;
             // An import writes a lot: copying the log back less often halves the work.
             store.allow_long_wal()?;
-            let (report, followed) = context_files::with_file_refresh(&mut store, import);
-            (report?, backup, followed)
+            let rt: &mut dyn Runtime = &mut Local::new(store, self.settings.clone(), self.outside);
+            (rt.change(import)?, backup)
         };
         let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Imported { dry_run: self.dry_run, report, backup, followed, ms })
+        Ok(Imported { dry_run: self.dry_run, report, backup, ms })
     }
 }
 

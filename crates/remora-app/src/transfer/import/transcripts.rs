@@ -29,7 +29,7 @@ pub fn import(
     request.run(|store| {
         let (observer, _) = Observer::new(request.settings, request.dir, OWNER);
         // Releases a turn that a killed import left claimed.
-        store.queue().reclaim_of(OWNER, request.now)?;
+        store.queue().reclaim_of(OWNER, request.dir.now())?;
         let mut report = ImportReport::default();
         let facts = store.counts()?.facts;
         let mut observed = Observed::default();
@@ -65,7 +65,7 @@ fn found(request: &Request<'_>, paths: &[PathBuf]) -> Result<Vec<PastTranscript>
     Ok(found)
 }
 
-fn observe(store: &mut Store, observer: &Observer, observed: &mut Observed) -> Result<(), ImportError> {
+fn observe(store: &Store, observer: &Observer, observed: &mut Observed) -> Result<(), ImportError> {
     loop {
         match observer.observe(store, Time::now()) {
             Ok(None) => return Ok(()),
@@ -85,7 +85,7 @@ const SESSIONS: &str = "sessions";
 
 fn take(
     request: &Request<'_>,
-    store: &mut Store,
+    store: &Store,
     transcript: &PastTranscript,
     report: &mut ImportReport,
 ) -> Result<(), ImportError> {
@@ -176,7 +176,7 @@ fn admitted(
     let mut records = Vec::new();
     let mut reason = Skipped::Empty;
     for past in past.events {
-        let at = past.at.min(request.now);
+        let at = past.at.min(request.dir.now());
         let report = capture::HookReport::Event(Box::new(past.event));
         match capture::take(dir, request.settings, request.home, report, at)? {
             Taken::Record(record) => records.push(*record),

@@ -4,7 +4,6 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use remora_app::costs::{self, Budget, Costs, CostsRequest, Day, MAX_DAYS, Share};
-use remora_core::time::Time;
 use serde::Deserialize;
 
 use super::chart::{Chart, Column, short};
@@ -108,11 +107,9 @@ async fn page(
     PageQuery(asked): PageQuery<CostsParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Costs", "costs", asked.project).await?;
-    http.shared.refresh_settings();
-    let settings = http.shared.settings();
     let days = asked.days.unwrap_or(USUAL_DAYS).clamp(1, MAX_DAYS);
     let request = CostsRequest { selector: frame.scope_of(), days };
-    let costs = http.read(move |store| costs::costs(store, &request, &settings, Time::now())).await?;
+    let costs = http.read(move |rt| costs::costs(rt, &request)).await?;
     let spans = [7, 30, 90]
         .map(|span| (format!("{span} days"), frame.link(&format!("/costs?days={span}")), span == days));
     let mut prices = fields(&http.shared.dir, |name| PRICES.contains(&name));

@@ -62,7 +62,7 @@ async fn page(
         limit: EACH,
         offset: asked.offset,
     };
-    let found = http.read(move |store| files::files(store, &request)).await?;
+    let found = http.read(move |rt| files::files(rt, &request)).await?;
     let at = |offset: u32| {
         let part = if asked.q.is_empty() { String::new() } else { format!("&q={}", encoded(&asked.q)) };
         frame.link(&format!("/files?offset={offset}{part}"))

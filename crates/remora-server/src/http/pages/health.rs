@@ -9,7 +9,6 @@ use axum::response::{IntoResponse as _, Response};
 use remora_app::backup;
 use remora_app::doctor::{self, Examination, Finding, Report};
 use remora_app::status::{self, Status};
-use remora_core::time::Time;
 use remora_net::Outage;
 use remora_store::backup::{Backup, LastCheck};
 
@@ -79,8 +78,8 @@ async fn page(
     let (dir, settings, daemon) = (http.shared.dir.clone(), http.shared.settings(), http.standing());
     let report = report(&http).await?;
     let (status, backups, check) = http
-        .read(move |store| {
-            let status = status::status(&dir, Ok(store), &settings, daemon, None, Time::now())?;
+        .read(move |rt| {
+            let status = status::status(&dir, Ok(rt.store()), &settings, daemon, None)?;
             Ok((status, backup::list(&dir)?, backup::last_check(&dir)))
         })
         .await?;
@@ -140,7 +139,6 @@ pub(super) async fn report(http: &Http) -> Result<Report, ApiError> {
             is_disabled: false,
             is_thorough: false,
             variable: &variable,
-            now: Time::now(),
         })
     };
     // Not on a store thread: those have to answer hooks and pages in the meantime.

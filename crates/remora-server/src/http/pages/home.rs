@@ -4,11 +4,11 @@
 use askama::Template;
 use askama::filters::Safe;
 use axum::response::Response;
+use remora_app::Runtime;
 use remora_app::doctor::{self, Report};
 use remora_app::feed::{self, FEED_TOP, FeedRow, Stretch};
 use remora_app::why::{self, WhyRequest};
 use remora_core::ids::{ProjectId, SessionId};
-use remora_core::time::Time;
 use remora_store::{Counts, Cursor, EventRow, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
 use serde::Deserialize;
 
@@ -125,15 +125,15 @@ async fn home(
     let selector = frame.scope_of();
     let report = health::report(&http).await?;
     let (learned, given, counts, running, rows) = http
-        .read(move |store| {
-            let stretch = entries(store, feed::before(store, project, FEED_TOP, FEED)?)?;
-            let learned = learned(store, project)?;
+        .read(move |rt| {
+            let stretch = entries(rt.store(), feed::before(rt, project, FEED_TOP, FEED)?)?;
+            let learned = learned(rt, project)?;
             let mut given = Vec::new();
-            for one in why::why(store, &WhyRequest::Project(selector), GIVEN)? {
-                given.push(injection(store, &one, LINES)?);
+            for one in why::why(rt, &WhyRequest::Project(selector), GIVEN)? {
+                given.push(injection(rt.store(), &one, LINES)?);
             }
-            let running = feed::running(store, project, Time::now())?;
-            Ok((learned, given, store.counts()?, running, stretch))
+            let running = feed::running(rt, project)?;
+            Ok((learned, given, rt.store().counts()?, running, stretch))
         })
         .await?;
     show(&Home {
@@ -164,7 +164,7 @@ async fn earlier(
     };
     let frame = Frame::new(&http, &visitor, "Earlier", "home", asked.project).await?;
     let project = frame.project.map(ProjectId);
-    let read = http.read(move |store| entries(store, feed::before(store, project, cursor, FEED)?));
+    let read = http.read(move |rt| entries(rt.store(), feed::before(rt, project, cursor, FEED)?));
     let feed = feed_of(&frame, read.await?);
     show(&Earlier { frame, feed })
 }
@@ -184,8 +184,8 @@ fn feed_of(frame: &Frame, (entries, next): (Vec<Entry>, Option<Cursor>)) -> Home
     HomeFeed { groups: grouped(entries), older }
 }
 
-fn learned(store: &Store, project: Option<ProjectId>) -> Result<Vec<Learned>, remora_app::AppError> {
-    let latest = feed::latest_observations(store, project, LEARNED)?;
+fn learned(rt: &dyn Runtime, project: Option<ProjectId>) -> Result<Vec<Learned>, remora_app::AppError> {
+    let latest = feed::latest_observations(rt, project, LEARNED)?;
     let learned = latest.iter().map(|row| Learned {
         id: row.id.0.to_string(),
         kind: row.observation.kind.name(),
@@ -319,7 +319,7 @@ async fn entry(
     axum::extract::Path(id): axum::extract::Path<String>,
 ) -> Result<Response, ApiError> {
     let wanted = id.clone();
-    let found = http.read(move |store| of_id(store, &wanted)).await?;
+    let found = http.read(move |rt| of_id(rt.store(), &wanted)).await?;
     let entry = found.ok_or_else(|| ApiError::NotFound(format!("nothing is known as `{id}`")))?;
     show(&OneEntry { entry })
 }

@@ -104,7 +104,7 @@ struct Version {
 }
 
 async fn edit((State(http), _): Seen, Path(id): Path<String>) -> Result<Response, ApiError> {
-    let read = http.read(move |store| Ok((observation(store, &id)?, history(store, &id)?)));
+    let read = http.read(move |rt| Ok((observation(rt.store(), &id)?, history(rt, &id)?)));
     let (row, revisions) = read.await?;
     let o = &row.observation;
     show(&Form {
@@ -151,7 +151,7 @@ async fn reasons((State(http), _): Seen, Path(id): Path<String>) -> Result<Respo
     let Some(record) = record_id(&id) else {
         return Err(ApiError::NotFound(format!("nothing is known as `{id}`")));
     };
-    let found = http.read(move |store| why::why(store, &WhyRequest::Record(record), REASONS)).await?;
+    let found = http.read(move |rt| why::why(rt, &WhyRequest::Record(record), REASONS)).await?;
     show(&Reasons { given: given(&found, record) })
 }
 

@@ -160,7 +160,7 @@ async fn page(
     }
     let selector = frame.scope_of();
     let most = if asked.log > LOG { MORE_LOG } else { LOG };
-    let log = http.read(move |store| why::why(store, &WhyRequest::Project(selector), most)).await?;
+    let log = http.read(move |rt| why::why(rt, &WhyRequest::Project(selector), most)).await?;
     let is_cut = log.len() >= LOG as usize && most == LOG;
     show(&MemoryPage {
         known: known(&http, &frame, asked.all > 0).await?,
@@ -174,9 +174,8 @@ async fn page(
 
 async fn known(http: &Http, frame: &Frame, wants_all: bool) -> Result<KnownObservation, ApiError> {
     let (selector, is_one) = (frame.scope_of(), frame.project.is_some());
-    let entries = http
-        .read(move |store| if is_one { facts::list(store, &selector) } else { facts::list_all(store) })
-        .await?;
+    let entries =
+        http.read(move |rt| if is_one { facts::list(rt, &selector) } else { facts::list_all(rt) }).await?;
     let total = entries.len();
     let conflicts = entries.iter().filter(|entry| !entry.conflicts.is_empty()).count();
     let most = if wants_all { usize::MAX } else { MAX_FACTS };
@@ -277,10 +276,7 @@ fn logged(why: Why) -> Logged {
 }
 
 async fn notes_of(http: &Http) -> Result<Notes, ApiError> {
-    http.shared.refresh_settings();
-    let settings = http.shared.settings();
-    let memory = settings.memory.clone();
-    let found = http.read(move |store| notes::notes(store, &settings.memory)).await?;
+    let (found, memory) = http.read(|rt| Ok((notes::notes(rt)?, rt.settings().memory.clone()))).await?;
     let unknown = remora_notes::unknown_names(&found.known, &memory);
     let total = found.known.len();
     Ok(Notes {

@@ -112,7 +112,7 @@ impl Frame {
     ) -> Result<Self, ApiError> {
         // The position is read first: a row stored during the rendering is rather sent twice than never.
         let (latest, projects) =
-            http.read(|store| Ok((store.records().latest()?, store.projects().list()?))).await?;
+            http.read(|rt| Ok((rt.store().records().latest()?, rt.store().projects().list()?))).await?;
         Ok(Self {
             title: title.to_owned(),
             here,

@@ -70,8 +70,8 @@ async fn page(
     PageQuery(scope): PageQuery<Scope>,
 ) -> Result<Response, ApiError> {
     let (row, around, given, versions) = http
-        .read(move |store| {
-            let Record::Observation(row) = records::record(store, &id)? else {
+        .read(move |rt| {
+            let Record::Observation(row) = records::record(rt.store(), &id)? else {
                 return Err(AppError::UnknownRecord(id));
             };
             let own = RecordId { kind: RecordKind::Observation, number: row.id.0 };
@@ -81,9 +81,9 @@ async fn page(
                 before: AROUND,
                 after: AROUND,
             };
-            let given = why::why(store, &WhyRequest::Record(own), REASONS)?;
-            let versions = edit::history(store, &id)?.len();
-            Ok((row, timeline::timeline(store, &request)?.items, judged::given(&given, own), versions))
+            let given = why::why(rt, &WhyRequest::Record(own), REASONS)?;
+            let versions = edit::history(rt, &id)?.len();
+            Ok((row, timeline::timeline(rt, &request)?.items, judged::given(&given, own), versions))
         })
         .await?;
     let name = line(&row.observation.title, 80);
@@ -159,13 +159,14 @@ struct Others {
 /// Related observations of the same project. Fetched after the page, because semantic search may have to load
 /// vectors.
 async fn others((State(http), _): Seen, Path(id): Path<String>) -> Result<Response, ApiError> {
-    let row = http.read(move |store| observation(store, &id)).await?;
-    let found = http.search(related::search(&row)).await?;
-    let superseded = row.superseded_by.map(|by| match by.kind {
+    let row = http.read(move |rt| observation(rt.store(), &id)).await?;
+    let (superseded_by, text) = (row.superseded_by, related::search(&row).text_to_embed());
+    let related = http.shared.find(text.into(), move |rt| related::related(rt, &row)).await?;
+    let superseded = superseded_by.map(|by| match by.kind {
         RecordKind::Fact => ("/memory".to_owned(), by.to_string()),
         _ => (record_link(&by.to_string(), None), by.to_string()),
     });
-    let related = related::related(&row, &found).into_iter().map(|hit| {
+    let related = related.into_iter().map(|hit| {
         let kind = hit.observation_type.map_or("observation", ObservationType::name);
         (format!("/observations/{}", hit.id), kind.to_owned(), title(&hit.title, 140))
     });

@@ -136,7 +136,7 @@ impl Playground {
             Trial { most: asked.most.trim().parse().ok(), least_score: asked.score.trim().parse().ok() };
         let tried = Arc::new(trial.settings(&in_force));
         let selector = frame.scope_of();
-        let project = http.read(move |store| project_of(store, &selector)).await?;
+        let project = http.read(move |rt| project_of(rt, &selector)).await?;
         let prompt = asked.prompt[..asked.prompt.floor_char_boundary(MAX_PROMPT_LEN)].to_owned();
         let outcome = match project {
             Some(project) if !prompt.trim().is_empty() => {

@@ -9,13 +9,12 @@ use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
-use remora_app::ProjectSelector;
 use remora_app::export::{self, Format};
 use remora_app::forget;
 use remora_app::pause;
 use remora_app::privacy::{self, ERASE_WORD};
-use remora_core::time::Time;
-use remora_store::{AuditRow, Store};
+use remora_app::{ProjectSelector, Runtime};
+use remora_store::AuditRow;
 use serde::Deserialize;
 use tokio::sync::mpsc::{Sender, channel};
 
@@ -79,9 +78,9 @@ async fn page(
     let settings = http.shared.settings();
     let dir = http.shared.dir.clone();
     let (audit, waiting, paused) = http
-        .read(move |store| {
-            let waiting = forget::waiting(store, Time::now())?;
-            Ok((privacy::audit_log(store, AUDIT)?, waiting, pause::paused(&dir)?))
+        .read(move |rt| {
+            let waiting = forget::waiting(rt)?;
+            Ok((privacy::audit_log(rt, AUDIT)?, waiting, pause::paused(&dir)?))
         })
         .await?;
     let is_paused = |paths: &[String]| {
@@ -136,22 +135,23 @@ async fn export(
     if selector != ProjectSelector::All {
         // Checked first: once the download has started, an unknown project can no longer be reported.
         let selector = selector.clone();
-        http.read(move |store| remora_app::project(store, &selector)).await?;
+        http.read(move |rt| remora_app::project(rt.store(), &selector)).await?;
     }
     let (format, kind, name) = match format.as_str() {
         "markdown" => (Format::Markdown, "text/markdown; charset=utf-8", "remora-memory.md"),
         _ => (Format::Lines, "application/x-ndjson", "remora-memory.jsonl"),
     };
-    let dir = http.shared.dir.clone();
     let (portions, written) = channel(PORTIONS);
-    // Not on a store thread: those have to answer hooks and pages in the meantime.
-    tokio::task::spawn_blocking(move || {
-        let mut out = BufWriter::with_capacity(PORTION, Portions(portions.clone()));
-        let done = Store::open(&dir).map_err(export::ExportError::from);
-        let done = done.and_then(|store| export::write(&store, &selector, format, &mut out));
-        if let Err(error) = done {
+    let failed = portions.clone();
+    tokio::spawn(async move {
+        let write = move |rt: &mut dyn Runtime| {
+            let mut out = BufWriter::with_capacity(PORTION, Portions(portions));
+            Ok(export::write(rt, &selector, format, &mut out).map_err(|error| error.to_string()))
+        };
+        let written = http.shared.apart(write).await;
+        if let Err(error) = written.unwrap_or_else(|error| Err(error.to_string())) {
             // Makes the download fail, so that a partial file is not taken for the whole.
-            let _ = portions.blocking_send(Err(io::Error::other(error.to_string())));
+            let _ = failed.send(Err(io::Error::other(error))).await;
         }
     });
     let body = Body::from_stream(unfold(written, async |mut written| {

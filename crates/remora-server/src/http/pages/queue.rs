@@ -49,7 +49,7 @@ async fn page(
     PageQuery(scope): PageQuery<Scope>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Queue", "queue", scope.project).await?;
-    let queue = http.read(|store| queue::overview(store, MAX_EVENTS)).await?;
+    let queue = http.read(|rt| queue::overview(rt, MAX_EVENTS)).await?;
     let shown = i64::try_from(queue.events.len()).unwrap_or(i64::MAX);
     let (failed, waiting): (Vec<_>, Vec<_>) = queue.events.iter().partition(|event| event.status == "failed");
     show(&QueuePage {

@@ -138,7 +138,7 @@ async fn search(
     request.narrows = true;
     let results = http.search(request).await?;
     let ids: Vec<ObservationId> = results.hits.iter().filter_map(observation_id).collect();
-    let rows = http.read(move |store| Ok(store.records().observations(&ids)?)).await?;
+    let rows = http.read(move |rt| Ok(rt.store().records().observations(&ids)?)).await?;
     let found = found(&results, &rows, &asked, &frame.projects);
     if asked.part == "results" {
         return show(&SearchPart { found });

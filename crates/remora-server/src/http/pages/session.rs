@@ -68,7 +68,7 @@ async fn list(
     let project = frame.project.map(remora_core::ids::ProjectId);
     let offset = asked.offset;
     let selection = Selection { project, session: None, limit: EACH, offset };
-    let page = http.read(move |store| records::sessions(store, &selection, None)).await?;
+    let page = http.read(move |rt| records::sessions(rt, &selection, None)).await?;
     let shown = i64::from(offset) + i64::from(EACH);
     let at = |offset: u32| frame.link(&format!("/sessions?offset={offset}"));
     let (older, newer) = (
@@ -163,17 +163,17 @@ async fn page(
 ) -> Result<Response, ApiError> {
     let part = Part { from: asked.turn.max(1), most: TURNS };
     let found = http
-        .read(move |store| {
-            let Some(story) = story::story(store, SessionId(id), part)? else { return Ok(None) };
+        .read(move |rt| {
+            let Some(story) = story::story(rt, SessionId(id), part)? else { return Ok(None) };
             let mut given_at_start = Vec::new();
             for one in &story.given_at_start {
-                given_at_start.push(injection(store, one, LINES)?);
+                given_at_start.push(injection(rt.store(), one, LINES)?);
             }
             let mut turns = Vec::new();
             for one in &story.turns {
                 let mut given = Vec::new();
                 for injected in &one.given {
-                    given.push(injection(store, injected, LINES)?);
+                    given.push(injection(rt.store(), injected, LINES)?);
                 }
                 turns.push(turn(one, given));
             }

@@ -130,10 +130,10 @@ async fn page(
     }
     let frame = Frame::new(&http, &visitor, "Settings", "settings", asked.project).await?;
     let dir = http.shared.dir.clone();
-    let reports = http.read(move |store| {
+    let reports = http.read(move |rt| {
         let variable = |name: &str| std::env::var(name).ok();
         let around = install::surroundings(&dir, &variable).ok();
-        install::hosts(store, around.as_ref())
+        install::hosts(rt, around.as_ref())
     });
     let agents = reports.await?.into_iter().map(agent).collect();
     let mut all = fields(&http.shared.dir, |_| true);

@@ -8,7 +8,6 @@ use remora_app::records::record_id;
 use remora_app::timeline::{self, Around, TimelineRequest, Year};
 use remora_app::{AppError, ProjectSelector};
 use remora_core::ids::ProjectId;
-use remora_core::time::Time;
 use remora_search::{Edge, parse_date};
 use remora_store::TimelineEntry;
 use serde::Deserialize;
@@ -91,7 +90,7 @@ async fn page(
 ) -> Result<Response, ApiError> {
     let mut frame = Frame::new(&http, &visitor, "Timeline", "timeline", asked.project).await?;
     let (anchor, end) = (record_id(&asked.around), record_id(&asked.before));
-    let now = Time::now();
+    let now = http.shared.dir.now();
     let day = parse_date(&asked.day, Edge::End, now).filter(|_| !asked.day.is_empty());
     let is_everywhere = frame.project.is_none() && anchor.is_none();
     let selector = frame.project.map(|project| ProjectSelector::Project(project.to_string()));
@@ -104,12 +103,12 @@ async fn page(
     let request = TimelineRequest { selector, around, before: EACH, after };
     let project = frame.project.map(ProjectId);
     let (year, items, of) = http
-        .read(move |store| {
-            let year = timeline::year(store, project, now)?;
+        .read(move |rt| {
+            let year = timeline::year(rt, project)?;
             if is_everywhere {
-                return Ok((year, timeline::everywhere(store, around, EACH)?, None));
+                return Ok((year, timeline::everywhere(rt, around, EACH)?, None));
             }
-            let found = timeline::timeline(store, &request)?;
+            let found = timeline::timeline(rt, &request)?;
             Ok::<_, AppError>((year, found.items, Some(found.project_id.0)))
         })
         .await?;

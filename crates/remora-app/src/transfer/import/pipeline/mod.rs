@@ -47,7 +47,7 @@ pub(super) struct Rules<'a> {
 
 #[derive(Debug)]
 pub(super) struct Pipeline<'a> {
-    store: &'a mut Store,
+    store: &'a Store,
     rules: Rules<'a>,
     report: ImportReport,
     projects: HashMap<String, Result<Known, Skipped>>,
@@ -95,7 +95,7 @@ impl From<Unfit> for Stop {
 }
 
 impl<'a> Pipeline<'a> {
-    pub(super) fn new(store: &'a mut Store, rules: Rules<'a>) -> Self {
+    pub(super) fn new(store: &'a Store, rules: Rules<'a>) -> Self {
         Self {
             store,
             rules,
