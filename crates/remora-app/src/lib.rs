@@ -35,7 +35,7 @@ pub use search::{feed, files, records, related, retrievals, session_summary, sto
 pub use transfer::{export, import};
 
 pub use caller::{Ancestors, Caller, REACH_HINT, Reach};
-pub use error::AppError;
+pub use error::{AppError, ErrorKind};
 pub use runtime::{Alone, Local, Outside, Runtime};
 pub use scope::{
     ProjectSelector, is_relative_path, latest_session, project, project_named, project_or_global, scope,

@@ -1,7 +1,6 @@
 //! Errors of tool calls: a result that the model can read, with the next step. The connection stays open.
 
 use remora_app::AppError;
-use remora_app::caller::REACH_HINT;
 use remora_core::context::safe_text;
 use remora_store::{DataError, SchemaAge, StoreError};
 
@@ -29,13 +28,12 @@ pub(crate) const PROJECTS: &str =
 impl From<AppError> for Failure {
     fn from(error: AppError) -> Self {
         let message = error.to_string();
-        let hint = match error {
+        let hint = match &error {
+            AppError::AmbiguousProject { .. }
+            | AppError::AmbiguousSession { .. }
+            | AppError::OutOfReach(_) => error.hint(),
             AppError::UnknownProject(_) | AppError::UnknownDirectory(_) | AppError::NotShared(_) => {
                 PROJECTS.to_owned()
-            }
-            AppError::AmbiguousProject { projects, .. } => {
-                let ids: Vec<String> = projects.iter().map(|(id, root)| format!("{id} ({root})")).collect();
-                format!("name one by its id: {}", ids.join(", "))
             }
             AppError::NeedsOneProject => {
                 "pass `project`: its name, its id or an absolute directory".to_owned()
@@ -43,9 +41,6 @@ impl From<AppError> for Failure {
             AppError::UnknownSession(_) => {
                 "leave `session` out for the latest one, or pass an id that search or timeline gave"
                     .to_owned()
-            }
-            AppError::AmbiguousSession { sessions, .. } => {
-                format!("give more of it: {}", sessions.join(", "))
             }
             AppError::UnknownRecord(_)
             | AppError::NotAnObservation(_)
@@ -58,7 +53,7 @@ impl From<AppError> for Failure {
                 "only observations, summaries (s12) and turns (t34) are on the timeline".to_owned()
             }
             AppError::NotADate { option, .. } => {
-                let option = if option == "from" { "since" } else { option };
+                let option = if *option == "from" { "since" } else { option };
                 format!("`{option}` takes a date such as 2026-03-01, yesterday or `2 weeks ago`")
             }
             AppError::NothingToSave => "pass what to remember as `text`".to_owned(),
@@ -67,7 +62,6 @@ impl From<AppError> for Failure {
             AppError::NeedsPerson { command, .. } => {
                 format!("ask the user to run `{command}` in a terminal of their own")
             }
-            AppError::OutOfReach(_) => REACH_HINT.to_owned(),
             AppError::UnknownFact(_)
             | AppError::FactConflict(_)
             | AppError::EmptyFact
@@ -81,14 +75,8 @@ impl From<AppError> for Failure {
             }
             AppError::TopicTooShort => "pass more words as `topic`, or ids".to_owned(),
             AppError::NothingToUndo => "ask the user to see `remora forget list`".to_owned(),
-            AppError::Store(error) => of_store(&error).to_owned(),
-            AppError::NoBackup(_)
-            | AppError::NotPaused(_)
-            | AppError::NotTheWord
-            | AppError::HasDirectory { .. }
-            | AppError::UnknownSetting { .. }
-            | AppError::BadSetting { .. }
-            | AppError::Config(_) => DOCTOR.to_owned(),
+            AppError::Store(error) => of_store(error).to_owned(),
+            _ => DOCTOR.to_owned(),
         };
         Self { message, hint }
     }

@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
-use remora_app::caller::REACH_HINT;
 use remora_app::context_files::ContextFilesError;
 use remora_app::export::ExportError;
 use remora_app::import::ImportError;
 use remora_app::install::InstallError;
-use remora_app::{AppError, remedy};
+use remora_app::{AppError, ErrorKind, remedy};
 use remora_store::config_file::ConfigError;
 use remora_store::{DataError, StoreError};
 
@@ -74,105 +73,21 @@ impl From<StoreError> for CliError {
 impl From<AppError> for CliError {
     fn from(error: AppError) -> Self {
         let message = error.to_string();
-        match error {
-            AppError::Store(error) => error.into(),
-            AppError::Config(error) => error.into(),
-            AppError::UnknownSession(_) => {
-                Self::not_found(message).hint("see which there are: `remora sessions`")
-            }
-            AppError::AmbiguousProject { projects, .. } => {
-                let ids: Vec<String> = projects.iter().map(|(id, root)| format!("{id} ({root})")).collect();
-                Self::usage(message).hint(format!("name one by its id: {}", ids.join(", ")))
-            }
-            AppError::AmbiguousSession { sessions, .. } => {
-                Self::usage(message).hint(format!("give more of it: {}", sessions.join(", ")))
-            }
-            AppError::UnknownDirectory(_) => Self::not_found(message).hint(
-                "name another project: `--project NAME` (`remora project list` has them), or search all: `remora search --all TEXT`",
-            ),
-            AppError::HasDirectory { .. } => {
-                Self::usage(message).hint("see which projects have none: `remora project list`")
-            }
-            AppError::UnknownProject(_) | AppError::NotShared(_) => {
-                Self::not_found(message).hint("see which projects there are: `remora project list`")
-            }
-            AppError::NoBackup(_) => Self::not_found(message).hint(
-                "name a backup that you keep elsewhere: `remora restore FILE`; make one of a sound database: `remora backup`",
-            ),
-            AppError::NeedsOneProject => Self::usage(message).hint("name one: `--project NAME`"),
-            AppError::UnknownRecord(_) => {
-                Self::not_found(message).hint("ids are in `remora search`, `remora sessions` and `remora queue`")
-            }
-            AppError::NotAnObservation(_) => {
-                Self::usage(message).hint("find one: `remora search WORDS --kind observation`")
-            }
-            AppError::NotAnEvent(_) => {
-                Self::usage(message).hint("events are called e1, e2 and so on: `remora queue`")
-            }
-            AppError::NotInTime(record) => Self::not_found(message)
-                .hint(format!("look for the text instead: `remora search {record}`")),
-            AppError::NothingFound(_) => {
-                Self::not_found(message).hint("look in every project: `remora search --all TEXT`")
-            }
-            AppError::NotADate { option, .. } => {
-                let option = if option == "from" { "--from" } else { "--to" };
-                Self::usage(format!("{option}: {message}")).hint(format!(
-                    "such as `{option} 2026-03-01`, `{option} yesterday`, `{option} \"2 weeks ago\"`"
-                ))
-            }
-            AppError::NothingToSave => Self::usage(message)
-                .hint("say what to remember: `remora save \"the tests need a running database\"`"),
-            AppError::AllPrivate => {
-                Self::usage(message).hint("leave what may be kept outside of `<private>` and `</private>`")
-            }
-            AppError::Forgotten => {
-                Self::usage(message).hint("to bring it back, save it yourself, at a terminal: `remora save TEXT`")
-            }
-            AppError::UnknownFact(_) => Self::not_found(message).hint("see what holds: `remora facts`"),
-            AppError::NeedsPerson { command, .. } => Self::usage(message).hint(format!(
-                "run `{command}` in a terminal of your own, outside of any agent, or use the pages: `remora ui`"
-            )),
-            AppError::OutOfReach(_) => Self::not_found(message).hint(REACH_HINT),
-            AppError::EmptyFact => {
-                Self::usage(message).hint("such as `remora facts set \"package manager\" pnpm`; to end one: `remora facts rm KEY`")
-            }
-            AppError::FactConflict(_) => Self::usage(message).hint(
-                "a person sets it at a terminal; a script replaces what a program said with `--replace`",
-            ),
-            AppError::FactTooLong => Self::usage(message).hint("save it as a text: `remora save TEXT`"),
-            AppError::SaysTheSame(other) => {
-                Self::usage(message).hint(format!("see it: `remora show {other}`; to merge two: `remora edit ID --merge ID`"))
-            }
-            AppError::ReplacesItself(_) => Self::usage(message)
-                .hint("name another one: `remora edit 12 --superseded-by 20`, `remora edit 12 --merge 15`"),
-            AppError::OtherProjects(..) => Self::usage(message).hint("merge observations of one project"),
-            AppError::OtherProject { project_id, .. } => {
-                Self::usage(message).hint(format!("name its project: `--project {project_id}`"))
-            }
-            AppError::NeverEdited(id) => {
-                Self::not_found(message).hint(format!("see what it says: `remora show {id}`"))
-            }
-            AppError::NothingToForget => Self::usage(message).hint(
-                "name ids, a topic, `--file`, `--session`, `--from` or `--to`; all of a project: `--everything`",
-            ),
-            AppError::IdsWithConditions => Self::usage(message)
-                .hint("name ids alone: `remora forget 12 s4`; a topic that looks like an id: `--topic 12`"),
-            AppError::TopicTooShort => {
-                Self::usage(message).hint("give more of it, or ids: `remora forget 12 s4`")
-            }
-            AppError::NotPaused(_) => Self::not_found(message).hint("see what is: `remora status`"),
-            AppError::NotTheWord => Self::usage(message).hint("erase everything on the page: `remora ui`, Privacy"),
-            AppError::NothingToUndo => {
-                Self::not_found(message).hint("see what can be restored: `remora forget list`")
-            }
-            AppError::UnknownSetting { nearest, .. } => Self::usage(message).hint(match nearest {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => "see what there is: `remora config list`".to_owned(),
-            }),
-            AppError::BadSetting { name, meaning, .. } => {
-                Self::usage(format!("{message}; nothing was changed")).hint(format!("{name}: {meaning}"))
-            }
-        }
+        let (hint, kind) = (error.hint(), error.kind());
+        let message = match error {
+            AppError::Store(error) => return error.into(),
+            AppError::Config(error) => return error.into(),
+            AppError::NotADate { option: "from", .. } => format!("--from: {message}"),
+            AppError::NotADate { .. } => format!("--to: {message}"),
+            AppError::BadSetting { .. } => format!("{message}; nothing was changed"),
+            _ => message,
+        };
+        let error = match kind {
+            ErrorKind::NotFound => Self::not_found(message),
+            ErrorKind::Usage | ErrorKind::Conflict => Self::usage(message),
+            ErrorKind::Internal => Self::internal(message),
+        };
+        error.hint(hint)
     }
 }
 

@@ -5,7 +5,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use remora_app::AppError;
+use remora_app::{AppError, ErrorKind};
 use remora_store::{DataError, StoreError};
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, Schema};
@@ -180,57 +180,15 @@ impl From<StoreError> for ApiError {
 impl From<AppError> for ApiError {
     fn from(error: AppError) -> Self {
         let message = error.to_string();
+        let hint = hint(&error);
         match error {
             AppError::Store(error) => error.into(),
             AppError::Config(error) => error.into(),
-            AppError::AmbiguousProject { projects, .. } => {
-                let ids: Vec<String> = projects.iter().map(|(id, root)| format!("{id} ({root})")).collect();
-                Self::invalid(message, format!("name one by its id: {}", ids.join(", ")))
-            }
-            AppError::AmbiguousSession { sessions, .. } => {
-                Self::invalid(message, format!("name one of them: {}", sessions.join(", ")))
-            }
-            AppError::NeedsOneProject => Self::invalid(message, "name one with `project`"),
             AppError::NotADate { option, text } => {
                 let name = if option == "from" { "dateFrom" } else { "dateTo" };
-                Self::invalid(
-                    format!("{name} is `{text}`"),
-                    "expected a date such as 2026-03-01, yesterday or `2 weeks ago`",
-                )
+                Self::invalid(format!("{name} is `{text}`"), hint)
             }
-            AppError::NotAnObservation(_)
-            | AppError::NotAnEvent(_)
-            | AppError::SaysTheSame(_)
-            | AppError::ReplacesItself(_)
-            | AppError::OtherProjects(..) => Self::invalid(message, "`GET /api/search` finds ids"),
-            AppError::UnknownSetting { nearest, .. } => {
-                let hint = match nearest {
-                    Some(name) => format!("did you mean `{name}`?"),
-                    None => "list the settings: `GET /api/settings`".to_owned(),
-                };
-                Self::invalid(message, hint)
-            }
-            AppError::BadSetting { name, meaning, .. } => {
-                Self::invalid(format!("{message}; nothing was changed"), format!("{name}: {meaning}"))
-            }
-            AppError::NothingToSave | AppError::AllPrivate => {
-                Self::invalid(message, "send a text outside of `<private>`")
-            }
-            AppError::Forgotten => Self::invalid(message, "save it at a terminal: `remora save`"),
-            AppError::NeedsPerson { command, .. } => Self::invalid(
-                message,
-                format!("ask the user to run `{command}` in a terminal of their own, or to use the pages"),
-            ),
-            AppError::EmptyFact => Self::invalid(message, "send both; `DELETE` ends a fact"),
-            AppError::FactConflict(_) => Self::Conflict(message),
-            AppError::FactTooLong => Self::invalid(message, "save a text instead: `POST /api/v1/memories`"),
-            AppError::NothingToForget => Self::invalid(
-                message,
-                "send `ids`, `topic`, `file`, `session`, `dateFrom`, `dateTo` or `everything`",
-            ),
-            AppError::IdsWithConditions => Self::invalid(message, "send `ids` alone, or leave them out"),
-            AppError::NotTheWord => Self::invalid(message, r#"send {"word": "erase"}"#),
-            AppError::TopicTooShort => Self::invalid(message, "send more of it, or `ids`"),
+            AppError::BadSetting { .. } => Self::invalid(format!("{message}; nothing was changed"), hint),
             // Memory of other projects does not exist for the caller.
             AppError::OtherProject { record, .. } => Self::NotFound(format!(
                 "no {} has the id {record}; `GET /api/search` finds ids",
@@ -243,19 +201,48 @@ impl From<AppError> for ApiError {
             AppError::UnknownFact(_) => {
                 Self::Unknown { message, hint: "`GET /api/memory/facts` lists them; `project` says whose" }
             }
-            AppError::NotShared(_)
-            | AppError::UnknownSession(_)
-            | AppError::UnknownRecord(_)
-            | AppError::OutOfReach(_)
-            | AppError::NotInTime(_)
-            | AppError::NoBackup(_)
-            | AppError::HasDirectory { .. }
-            | AppError::NothingToUndo
-            | AppError::NotPaused(_)
-            | AppError::NeverEdited(_)
-            | AppError::NothingFound(_) => Self::NotFound(message),
+            other => match other.kind() {
+                ErrorKind::NotFound => Self::NotFound(message),
+                ErrorKind::Usage => Self::invalid(message, hint),
+                ErrorKind::Conflict => Self::Conflict(message),
+                ErrorKind::Internal => Self::Internal(message),
+            },
         }
     }
+}
+
+/// The next step as a request. Without one, it is the command for a person.
+fn hint(error: &AppError) -> String {
+    let hint = match error {
+        AppError::AmbiguousSession { .. } => {
+            return format!("name one of them: {}", error.choices().join(", "));
+        }
+        AppError::NeedsPerson { command, .. } => {
+            return format!(
+                "ask the user to run `{command}` in a terminal of their own, or to use the pages"
+            );
+        }
+        AppError::NeedsOneProject => "name one with `project`",
+        AppError::NotADate { .. } => "expected a date such as 2026-03-01, yesterday or `2 weeks ago`",
+        AppError::NotAnObservation(_)
+        | AppError::NotAnEvent(_)
+        | AppError::SaysTheSame(_)
+        | AppError::ReplacesItself(_)
+        | AppError::OtherProjects(..) => "`GET /api/search` finds ids",
+        AppError::UnknownSetting { nearest: None, .. } => "list the settings: `GET /api/settings`",
+        AppError::NothingToSave | AppError::AllPrivate => "send a text outside of `<private>`",
+        AppError::Forgotten => "save it at a terminal: `remora save`",
+        AppError::EmptyFact => "send both; `DELETE` ends a fact",
+        AppError::FactTooLong => "save a text instead: `POST /api/v1/memories`",
+        AppError::NothingToForget => {
+            "send `ids`, `topic`, `file`, `session`, `dateFrom`, `dateTo` or `everything`"
+        }
+        AppError::IdsWithConditions => "send `ids` alone, or leave them out",
+        AppError::NotTheWord => r#"send {"word": "erase"}"#,
+        AppError::TopicTooShort => "send more of it, or `ids`",
+        _ => return error.hint(),
+    };
+    hint.to_owned()
 }
 
 impl From<QueryRejection> for ApiError {
