@@ -1,21 +1,67 @@
-//! Which events are captured, according to the user's settings.
+//! What a host's message means, and which events are captured, according to the user's settings.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::event::{Body, Event, Outcome};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::event::{Body, Event, FileAhead, Origin, Outcome, SessionRef};
+use crate::host::Host;
 use crate::settings::Capture;
 
-/// Why an event is not captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The meaning of a host's message.
+#[derive(Debug, PartialEq)]
+pub enum Reading {
+    Event(Box<Event>),
+    /// A prompt that the host generated, such as a notification. It belongs to the turn before it.
+    Synthetic {
+        session: SessionRef,
+        origin: Origin,
+    },
+    /// Nothing to store, but knowledge about that file may be injected.
+    FileAhead(Box<FileAhead>),
+    /// Not relevant.
+    Nothing,
+    /// A relevant event that lacks required members.
+    Malformed(Cow<'static, str>),
+}
+
+impl Reading {
+    pub fn malformed(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::Malformed(reason.into())
+    }
+
+    /// Fills in the directory, from the host and the directory that the message names, if any.
+    #[must_use]
+    pub fn placed(mut self, place: impl FnOnce(Host, String) -> String) -> Self {
+        let (host, cwd) = match &mut self {
+            Self::Event(event) => (event.session.host, &mut event.cwd),
+            Self::FileAhead(ahead) => (ahead.session.host, &mut ahead.cwd),
+            Self::Synthetic { .. } | Self::Nothing | Self::Malformed(_) => return self,
+        };
+        *cwd = place(host, std::mem::take(cwd));
+        self
+    }
+}
+
+/// Why nothing of a message is captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum LeftOut {
+    NotAnEvent,
+    /// A prompt that the host generated.
+    Synthetic,
     ExcludedProject,
     /// There is an exclusion list, but it cannot be read.
     UnknownExclusions,
     SkippedTool,
     /// The prompt is empty once the text that the host and Remora added is removed.
     EmptyPrompt,
+    Paused,
+    PrivateTurn,
 }
 
 /// What a rule about directories needs to know of the file system.

@@ -20,34 +20,9 @@ pub mod transcript;
 mod windsurf;
 mod wire;
 
-use std::borrow::Cow;
-
-use remora_core::event::{Event, FileAhead, Origin, SessionRef};
+pub use remora_core::capture::Reading;
 use remora_core::host::Host;
 use remora_core::intake::Document;
-
-/// The meaning of a host's message.
-#[derive(Debug, PartialEq)]
-pub enum Reading {
-    Event(Box<Event>),
-    /// A prompt that the host generated, such as a notification. It belongs to the turn before it.
-    Synthetic {
-        session: SessionRef,
-        origin: Origin,
-    },
-    /// Nothing to store, but knowledge about that file may be injected.
-    FileAhead(Box<FileAhead>),
-    /// Not relevant.
-    Nothing,
-    /// A relevant event that lacks required members.
-    Malformed(Cow<'static, str>),
-}
-
-impl Reading {
-    fn malformed(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self::Malformed(reason.into())
-    }
-}
 
 /// Reads one message. `event` names it if the message does not, and takes precedence if both do.
 pub fn read(host: Host, event: Option<&str>, document: Document) -> Reading {

@@ -11,27 +11,9 @@ use remora_core::time::Time;
 use remora_store::private_turns::{self, TurnPrivacy};
 use remora_store::{DataDir, DataError, EventRecord, StoreError, pause};
 use remora_sys::file::real_path;
-use schemars::JsonSchema;
 use serde_json::Value;
 
-/// Decision about an event.
-#[derive(Debug, PartialEq)]
-pub(super) enum Admission {
-    Admitted(Box<EventRecord>),
-    LeftOut(Reason),
-}
-
-/// Why an event is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    ExcludedProject,
-    UnknownExclusions,
-    SkippedTool,
-    EmptyPrompt,
-    Paused,
-    PrivateTurn,
-}
+use super::Decision;
 
 /// Lets an event through, redacted and ready to be stored, or returns why not. If it is unknown whether the event is
 /// private, this fails: nothing is captured on a guess.
@@ -41,22 +23,22 @@ pub(super) fn admit(
     home: Option<&Path>,
     event: Event,
     at: Time,
-) -> Result<Admission, StoreError> {
+) -> Result<Decision, StoreError> {
     if let Some(reason) = capture::left_out(&event, &settings.capture, Paths { home, real: real_path }) {
-        return Ok(Admission::LeftOut(reason.into()));
+        return Ok(Decision::LeftOut(reason));
     }
     if pause::read(dir)?.covers(Path::new(&event.cwd)) {
-        return Ok(Admission::LeftOut(Reason::Paused));
+        return Ok(Decision::LeftOut(LeftOut::Paused));
     }
     if is_private(dir, &event)? {
-        return Ok(Admission::LeftOut(Reason::PrivateTurn));
+        return Ok(Decision::LeftOut(LeftOut::PrivateTurn));
     }
     let captured = cleaned(event, privacy::clean);
     // A prompt that consisted only of a reminder or of our own context is empty now.
     if matches!(&captured.event().body, Body::PromptSubmitted { text } if text.trim().is_empty()) {
-        return Ok(Admission::LeftOut(Reason::EmptyPrompt));
+        return Ok(Decision::LeftOut(LeftOut::EmptyPrompt));
     }
-    Ok(Admission::Admitted(Box::new(EventRecord::new(captured, at))))
+    Ok(Decision::Store(Box::new(EventRecord::new(captured, at))))
 }
 
 /// Redacts an event. If a rule panics, the event is stored without any text, so that a bug costs the text and not the
@@ -106,16 +88,16 @@ pub(super) fn bars(
     settings: &Settings,
     home: Option<&Path>,
     ahead: &FileAhead,
-) -> Result<Option<Reason>, StoreError> {
+) -> Result<Option<LeftOut>, StoreError> {
     let cwd = Path::new(&ahead.cwd);
     if let Some(reason) = capture::excluded(cwd, &settings.capture, Paths { home, real: real_path }) {
-        return Ok(Some(reason.into()));
+        return Ok(Some(reason));
     }
     if pause::read(dir)?.covers(cwd) {
-        return Ok(Some(Reason::Paused));
+        return Ok(Some(LeftOut::Paused));
     }
     let is_private = private_turns::contains(dir, &ahead.session, &ahead.origin)?;
-    Ok(is_private.then_some(Reason::PrivateTurn))
+    Ok(is_private.then_some(LeftOut::PrivateTurn))
 }
 
 /// Records a prompt that the host generated: its turn is as private as the one before it.
@@ -138,17 +120,6 @@ fn is_private(dir: &DataDir, event: &Event) -> Result<bool, DataError> {
         Body::Compacted { .. } => private_turns::had_any(dir, session),
         Body::ToolUsed(_) | Body::TurnEnded { .. } | Body::SubagentEnded { .. } => {
             private_turns::contains(dir, session, origin)
-        }
-    }
-}
-
-impl From<LeftOut> for Reason {
-    fn from(reason: LeftOut) -> Self {
-        match reason {
-            LeftOut::ExcludedProject => Self::ExcludedProject,
-            LeftOut::UnknownExclusions => Self::UnknownExclusions,
-            LeftOut::SkippedTool => Self::SkippedTool,
-            LeftOut::EmptyPrompt => Self::EmptyPrompt,
         }
     }
 }

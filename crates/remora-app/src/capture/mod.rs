@@ -1,30 +1,16 @@
-//! Turns a host's report into a record that may be stored. Hooks, HTTP and the demo share this path.
+//! Turns a host's message into a record that may be stored. Hooks, HTTP and the demo share this path.
 
 mod gate;
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use remora_core::event::{Event, FileAhead, Origin, SessionRef};
+pub use remora_core::capture::{LeftOut, Reading};
+use remora_core::event::FileAhead;
 use remora_core::host::Host;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::{DataDir, EventRecord, StoreError};
-
-use gate::Admission;
-pub use gate::Reason;
-
-/// A host's report, parsed from its wire format.
-#[derive(Debug)]
-pub enum HookReport {
-    Event(Box<Event>),
-    /// An agent is about to read or change a file. Nothing is stored.
-    FileAhead(Box<FileAhead>),
-    /// A prompt that the host generated, not the user.
-    Synthetic {
-        session: SessionRef,
-        origin: Origin,
-    },
-}
 
 /// Where a message comes from that may name no directory.
 #[derive(Debug)]
@@ -51,37 +37,37 @@ pub fn directory(dir: &DataDir, host: Host, named: String, door: Door) -> Option
     }
 }
 
-/// Result of [`take`].
+/// What is to be done with a host's message.
 #[derive(Debug, PartialEq)]
-pub enum Taken {
-    Record(Box<EventRecord>),
-    LeftOut(Reason),
+pub enum Decision {
+    Store(Box<EventRecord>),
     /// Nothing to store; knowledge about the file may be injected.
-    FileAhead(Box<FileAhead>),
-    Synthetic,
+    Inject(Box<FileAhead>),
+    LeftOut(LeftOut),
+    /// Nothing can be stored: required members are missing.
+    Malformed(Cow<'static, str>),
 }
 
-/// Decides what of a report may be stored, and redacts it. `home` replaces `~` in settings.
-pub fn take(
+/// Decides what of a message may be stored, and redacts it. `home` replaces `~` in settings.
+pub fn decide(
     dir: &DataDir,
     settings: &Settings,
     home: Option<&Path>,
-    report: HookReport,
+    reading: Reading,
     at: Time,
-) -> Result<Taken, StoreError> {
-    Ok(match report {
-        HookReport::Synthetic { session, origin } => {
+) -> Result<Decision, StoreError> {
+    Ok(match reading {
+        Reading::Event(event) => gate::admit(dir, settings, home, *event, at)?,
+        Reading::FileAhead(ahead) => match gate::bars(dir, settings, home, &ahead)? {
+            None => Decision::Inject(ahead),
+            Some(reason) => Decision::LeftOut(reason),
+        },
+        Reading::Synthetic { session, origin } => {
             gate::note_synthetic(dir, &session, &origin)?;
-            Taken::Synthetic
+            Decision::LeftOut(LeftOut::Synthetic)
         }
-        HookReport::FileAhead(ahead) => match gate::bars(dir, settings, home, &ahead)? {
-            None => Taken::FileAhead(ahead),
-            Some(reason) => Taken::LeftOut(reason),
-        },
-        HookReport::Event(event) => match gate::admit(dir, settings, home, *event, at)? {
-            Admission::Admitted(record) => Taken::Record(record),
-            Admission::LeftOut(reason) => Taken::LeftOut(reason),
-        },
+        Reading::Nothing => Decision::LeftOut(LeftOut::NotAnEvent),
+        Reading::Malformed(reason) => Decision::Malformed(reason),
     })
 }
 

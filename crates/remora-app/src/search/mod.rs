@@ -28,6 +28,7 @@ use crate::{AppError, ProjectSelector, SearchBackend, scope, session_id};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
+    #[serde(rename = "whose")]
     pub selector: ProjectSelector,
     #[serde(default)]
     pub text: String,

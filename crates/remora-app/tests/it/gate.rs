@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use remora_app::capture::{HookReport, Reason, Taken, take};
+use remora_app::capture::{Decision, LeftOut, Reading, decide};
 use remora_core::event::{Body, Event, Origin, Outcome, SessionRef, ToolCall, ToolUse};
 use remora_core::host::Host;
 use remora_core::settings::Settings;
@@ -37,18 +37,18 @@ impl World {
         root
     }
 
-    fn take(&self, report: HookReport) -> Taken {
-        take(&self.dir, &Settings::default(), None, report, Time::now()).unwrap()
+    fn decide(&self, reading: Reading) -> Decision {
+        decide(&self.dir, &Settings::default(), None, reading, Time::now()).unwrap()
     }
 
-    fn admit(&self, event: Event) -> Result<Taken, Reason> {
-        match self.take(HookReport::Event(Box::new(event))) {
-            Taken::LeftOut(reason) => Err(reason),
-            taken => Ok(taken),
+    fn admit(&self, event: Event) -> Result<Decision, LeftOut> {
+        match self.decide(Reading::Event(Box::new(event))) {
+            Decision::LeftOut(reason) => Err(reason),
+            decision => Ok(decision),
         }
     }
 
-    fn admit_body(&self, origin: Origin, body: Body) -> Result<Taken, Reason> {
+    fn admit_body(&self, origin: Origin, body: Body) -> Result<Decision, LeftOut> {
         self.admit(event("s", Path::new("/nowhere/app"), origin, body))
     }
 }
@@ -88,15 +88,15 @@ fn a_private_prompt_makes_its_whole_turn_private_and_only_that() {
     let world = World::new();
     world.admit_body(turn("p1"), Body::PromptWithheld).unwrap();
     let in_turn = |id: &str| Origin { turn: Some(id.into()), ..call("c") };
-    assert_eq!(world.admit_body(in_turn("p1"), bash("make")), Err(Reason::PrivateTurn));
-    assert_eq!(world.admit_body(turn("p1"), stop("the secret is out")), Err(Reason::PrivateTurn));
+    assert_eq!(world.admit_body(in_turn("p1"), bash("make")), Err(LeftOut::PrivateTurn));
+    assert_eq!(world.admit_body(turn("p1"), stop("the secret is out")), Err(LeftOut::PrivateTurn));
     world.admit_body(turn("p2"), prompt("now in public")).unwrap();
     world.admit_body(in_turn("p2"), bash("make")).unwrap();
     // A background agent still works for the private turn.
-    assert_eq!(world.admit_body(in_turn("p1"), bash("make")), Err(Reason::PrivateTurn));
+    assert_eq!(world.admit_body(in_turn("p1"), bash("make")), Err(LeftOut::PrivateTurn));
     // A digest of the session would contain it.
     let compacted = Body::Compacted { trigger: "auto".into(), summary: "all".into() };
-    assert_eq!(world.admit_body(turn("p2"), compacted), Err(Reason::PrivateTurn));
+    assert_eq!(world.admit_body(turn("p2"), compacted), Err(LeftOut::PrivateTurn));
     world.admit_body(turn("p1"), Body::SessionEnded { reason: "exit".into() }).unwrap();
 }
 
@@ -104,7 +104,7 @@ fn a_private_prompt_makes_its_whole_turn_private_and_only_that() {
 fn without_ids_a_turn_is_private_until_the_next_prompt() {
     let world = World::new();
     world.admit_body(Origin::default(), Body::PromptWithheld).unwrap();
-    assert_eq!(world.admit_body(Origin::default(), bash("make")), Err(Reason::PrivateTurn));
+    assert_eq!(world.admit_body(Origin::default(), bash("make")), Err(LeftOut::PrivateTurn));
     world.admit_body(Origin::default(), prompt("now in public")).unwrap();
     world.admit_body(Origin::default(), bash("make")).unwrap();
 }
@@ -114,8 +114,8 @@ fn a_notification_after_a_private_turn_is_as_private() {
     let world = World::new();
     world.admit_body(turn("p1"), Body::PromptWithheld).unwrap();
     let session = event("s", Path::new("/"), turn("p1"), Body::PromptWithheld).session;
-    world.take(HookReport::Synthetic { session, origin: turn("n1") });
-    assert_eq!(world.admit_body(turn("n1"), stop("as you said in private")), Err(Reason::PrivateTurn));
+    world.decide(Reading::Synthetic { session, origin: turn("n1") });
+    assert_eq!(world.admit_body(turn("n1"), stop("as you said in private")), Err(LeftOut::PrivateTurn));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn sessions_without_private_turns_leave_no_file_behind() {
 fn a_prompt_with_only_a_reminder_is_left_out() {
     let world = World::new();
     for text in ["", "<system-reminder>x</system-reminder>\n", "<remora-context>old</remora-context>"] {
-        assert_eq!(world.admit_body(turn("p"), prompt(text)), Err(Reason::EmptyPrompt), "{text}");
+        assert_eq!(world.admit_body(turn("p"), prompt(text)), Err(LeftOut::EmptyPrompt), "{text}");
     }
 }
 
@@ -144,10 +144,10 @@ fn a_pause_covers_every_directory_of_a_project() {
     let project = PausedProject { since: Time::now(), name: "app".into(), paths: vec![path], origin };
     pause::write(&world.dir, &Pause { projects: vec![project], ..Pause::default() }).unwrap();
     let at = |directory: &Path| world.admit(event("s", directory, call("c"), bash("make")));
-    assert_eq!(at(&world.make_dir("app/src")), Err(Reason::Paused));
-    assert_eq!(at(&paused), Err(Reason::Paused));
-    assert_eq!(at(&clone), Err(Reason::Paused));
+    assert_eq!(at(&world.make_dir("app/src")), Err(LeftOut::Paused));
+    assert_eq!(at(&paused), Err(LeftOut::Paused));
+    assert_eq!(at(&clone), Err(LeftOut::Paused));
     at(&other).unwrap();
     pause::write(&world.dir, &Pause { everywhere_since: Some(Time::now()), ..Pause::default() }).unwrap();
-    assert_eq!(at(&other), Err(Reason::Paused));
+    assert_eq!(at(&other), Err(LeftOut::Paused));
 }

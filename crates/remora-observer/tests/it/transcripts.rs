@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use remora_app::capture::{HookReport, Taken, take};
+use remora_app::capture::{Decision, decide};
 use remora_core::host::Host;
 use remora_core::intake::Intake;
 use remora_core::settings::Settings;
@@ -33,13 +33,9 @@ pub(crate) fn replay_of(host: Host, dir: &DataDir, store: &mut Store, jsonl: &st
         let at = Time::from_iso(line["at"].as_str().unwrap()).unwrap();
         let mut intake = Intake::default();
         intake.push(line["stdin"].to_string().as_bytes()).unwrap();
-        let report = match read(host, line["event"].as_str(), intake.finish().unwrap()) {
-            Reading::Event(event) => HookReport::Event(event),
-            Reading::Synthetic { session, origin } => HookReport::Synthetic { session, origin },
-            Reading::FileAhead(_) | Reading::Nothing => continue,
-            Reading::Malformed(reason) => panic!("{reason}: {line}"),
-        };
-        if let Taken::Record(mut record) = take(dir, &Settings::default(), None, report, at).unwrap() {
+        let reading = read(host, line["event"].as_str(), intake.finish().unwrap());
+        assert!(!matches!(reading, Reading::Malformed(_)), "{reading:?}: {line}");
+        if let Decision::Store(mut record) = decide(dir, &Settings::default(), None, reading, at).unwrap() {
             record.host_process = serde_json::from_value(line["host_process"].clone()).ok();
             store.enqueue(&record).unwrap();
         }

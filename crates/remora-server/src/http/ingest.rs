@@ -11,12 +11,11 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use futures_util::StreamExt;
-use remora_app::capture::{self, Door, HookReport, Reason, Taken};
+use remora_app::capture::{self, Decision, Door, LeftOut, Reading};
 use remora_core::event::Event;
 use remora_core::host::Host;
 use remora_core::ids::EventId;
 use remora_core::intake::{Document, Intake};
-use remora_hosts::Reading;
 use remora_hosts::generic::{Complete, Init, Message, Observations, Summarize, Whole};
 use remora_store::{Enqueued, EventRecord};
 use schemars::JsonSchema;
@@ -68,16 +67,7 @@ struct Acknowledged {
     duplicate: bool,
     id: Option<EventId>,
     /// Why it was not stored.
-    reason: Option<NotStored>,
-}
-
-/// Why an event was not stored.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum NotStored {
-    NotAnEvent,
-    #[serde(untagged)]
-    LeftOut(Reason),
+    reason: Option<LeftOut>,
 }
 
 async fn take_in<M: Message>(
@@ -87,20 +77,16 @@ async fn take_in<M: Message>(
     let _room = reserve(&http, request.headers())?;
     let body = tokio::time::timeout(BODY_TIMEOUT, read(request.into_body()));
     let document = body.await.map_err(|_| ApiError::Slow)??;
-    let event = match remora_hosts::read(Host::Generic, Some(M::NAME), document) {
-        Reading::Event(event) => placed(&http, *event).await?,
-        Reading::Malformed(reason) => return Err(ApiError::invalid(reason, "docs/http.md shows the bodies")),
-        Reading::Synthetic { .. } | Reading::FileAhead(_) | Reading::Nothing => {
-            return Ok(left_out(NotStored::NotAnEvent));
-        }
+    let reading = match remora_hosts::read(Host::Generic, Some(M::NAME), document) {
+        Reading::Event(event) => Reading::Event(Box::new(placed(&http, *event).await?)),
+        other => other,
     };
-    http.shared.refresh_settings();
-    let settings = http.shared.settings();
-    let report = HookReport::Event(Box::new(event));
-    match capture::take(&http.shared.dir, &settings, http.home.as_deref(), report, http.shared.dir.now())? {
-        Taken::Record(record) => store(&http, *record).await.map(Json),
-        Taken::LeftOut(reason) => Ok(left_out(NotStored::LeftOut(reason))),
-        Taken::FileAhead(_) | Taken::Synthetic => Ok(left_out(NotStored::NotAnEvent)),
+    let (dir, settings) = (&http.shared.dir, http.shared.current_settings());
+    match capture::decide(dir, &settings, http.home.as_deref(), reading, dir.now())? {
+        Decision::Store(record) => store(&http, *record).await.map(Json),
+        Decision::LeftOut(reason) => Ok(left_out(reason)),
+        Decision::Inject(_) => Ok(left_out(LeftOut::NotAnEvent)),
+        Decision::Malformed(reason) => Err(ApiError::invalid(reason, "docs/http.md shows the bodies")),
     }
 }
 
@@ -118,7 +104,7 @@ async fn store(http: &Http, record: EventRecord) -> Result<Acknowledged, ApiErro
     Ok(Acknowledged { stored: true, id: Some(id), ..Acknowledged::default() })
 }
 
-fn left_out(reason: NotStored) -> Json<Acknowledged> {
+fn left_out(reason: LeftOut) -> Json<Acknowledged> {
     Json(Acknowledged { reason: Some(reason), ..Acknowledged::default() })
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anstyle::Style;
 use clap::Args;
-use remora_app::capture::{self, Reason, Taken};
+use remora_app::capture::{self, Decision, LeftOut};
 use remora_app::import::{self, Request};
 use remora_app::recall::prompt::PromptRequest;
 use remora_app::{Local, Runtime as _};
@@ -145,23 +145,22 @@ fn replay(dir: &DataDir, store: &Store, lines: &[Line<'_>], tally: &mut Tally) -
         let document = intake.push(line.stdin.get().as_bytes()).and_then(|_| intake.finish());
         let document = document.map_err(|error| CliError::internal(error.to_string()))?;
         tally.messages += 1;
-        let reading = remora_hosts::read(Host::ClaudeCode, None, document);
-        let Some(report) = hook::report(dir, reading).map_err(CliError::internal)? else {
-            *tally.left_out.entry("message of a kind Remora does not need").or_default() += 1;
-            continue;
-        };
-        let left_out = match capture::take(dir, &Settings::default(), None, report, at)? {
-            Taken::Record(record) => {
+        let reading = hook::read(dir, Host::ClaudeCode, None, document);
+        let left_out = match capture::decide(dir, &Settings::default(), None, reading, at)? {
+            Decision::Store(record) => {
                 if store.enqueue(&record)? != Enqueued::Duplicate {
                     tally.stored += 1;
                 }
                 continue;
             }
-            Taken::LeftOut(Reason::PrivateTurn) => "event of a private turn",
-            Taken::LeftOut(_) => "call of a skipped tool",
-            Taken::Synthetic => "notification that no user typed",
-            // Not shown, because the demo is about capture.
-            Taken::FileAhead(_) => "message of a kind Remora does not need",
+            Decision::LeftOut(LeftOut::PrivateTurn) => "event of a private turn",
+            Decision::LeftOut(LeftOut::Synthetic) => "notification that no user typed",
+            // A file ahead is not shown, because the demo is about capture.
+            Decision::LeftOut(LeftOut::NotAnEvent) | Decision::Inject(_) => {
+                "message of a kind Remora does not need"
+            }
+            Decision::LeftOut(_) => "call of a skipped tool",
+            Decision::Malformed(reason) => return Err(CliError::internal(reason)),
         };
         *tally.left_out.entry(left_out).or_default() += 1;
     }

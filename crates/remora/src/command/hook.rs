@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use remora_app::capture::{self, Door, HookReport, Taken};
+use remora_app::capture::{self, Decision, Door, Reading};
 use remora_app::recall::prompt::Submitted;
 use remora_app::recall::start::{Reader, Starting};
 use remora_app::recall::{self, Injection};
@@ -21,9 +21,9 @@ use remora_app::{Local, Runtime as _};
 use remora_client::{Daemon, Poked, poke};
 use remora_core::event::Body;
 use remora_core::host::Host;
+use remora_core::intake::Document;
 use remora_core::settings::{Settings, Sync};
 use remora_core::time::HOOK_LIMIT;
-use remora_hosts::Reading;
 use remora_hosts::response::{self, Moment};
 use remora_store::problems::LOST;
 use remora_store::{DataDir, EventRecord, HostProcess, Store, StoreError, log, problems, spool};
@@ -98,16 +98,18 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
     if let Some(answer) = response::acknowledgement(host) {
         print(answer);
     }
-    let Some(report) = report(dir, remora_hosts::read(host, arguments.event.as_deref(), document))? else {
+    let reading = read(dir, host, arguments.event.as_deref(), document);
+    // Most tool calls end here, before the settings are read.
+    if reading == Reading::Nothing {
         return Ok(());
-    };
+    }
     let (settings, problems) = app::settings(dir);
     for problem in problems {
         problems::report(Some(dir), &format!("settings: {problem}"));
     }
-    let taken = capture::take(dir, &settings, env::home().as_deref(), report, dir.now());
-    match taken.map_err(|error| error.to_string())? {
-        Taken::Record(mut record) => {
+    let decision = capture::decide(dir, &settings, env::home().as_deref(), reading, dir.now());
+    match decision.map_err(|error| error.to_string())? {
+        Decision::Store(mut record) => {
             if is_asking(&record) {
                 record.host_process = HostProcess::of_this_hook();
             }
@@ -141,7 +143,7 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             }
             poked.map(drop)
         }
-        Taken::FileAhead(ahead) if settings.memory.file_context_enabled => {
+        Decision::Inject(ahead) if settings.memory.file_context_enabled => {
             // There is no event that could be lost.
             deadline.stored.store(true, Ordering::Release);
             let Some(room) = ahead.session.host.room() else { return Ok(()) };
@@ -154,7 +156,8 @@ fn capture(dir: &DataDir, arguments: &Arguments) -> Result<(), String> {
             }
             Ok(())
         }
-        Taken::FileAhead(_) | Taken::LeftOut(_) | Taken::Synthetic => Ok(()),
+        Decision::Inject(_) | Decision::LeftOut(_) => Ok(()),
+        Decision::Malformed(reason) => Err(reason.into_owned()),
     }
 }
 
@@ -192,26 +195,12 @@ impl Deadline {
     }
 }
 
-/// Converts a host's message, and adds the directory if it names none.
-pub(crate) fn report(dir: &DataDir, reading: Reading) -> Result<Option<HookReport>, String> {
+/// Reads a host's message, and adds the directory if it names none.
+pub(crate) fn read(dir: &DataDir, host: Host, event: Option<&str>, document: Document) -> Reading {
     // Hosts start hooks where they work.
     let current = || std::env::current_dir().ok().map(|current| current.to_string_lossy().into_owned());
-    let directory = |host: Host, named: String| {
-        capture::directory(dir, host, named, Door::Hook(current())).unwrap_or_default()
-    };
-    Ok(match reading {
-        Reading::Nothing => None,
-        Reading::Malformed(reason) => return Err(reason.into_owned()),
-        Reading::Synthetic { session, origin } => Some(HookReport::Synthetic { session, origin }),
-        Reading::FileAhead(mut ahead) => {
-            ahead.cwd = directory(ahead.session.host, ahead.cwd);
-            Some(HookReport::FileAhead(ahead))
-        }
-        Reading::Event(mut event) => {
-            event.cwd = directory(event.session.host, event.cwd);
-            Some(HookReport::Event(event))
-        }
-    })
+    remora_hosts::read(host, event, document)
+        .placed(|host, named| capture::directory(dir, host, named, Door::Hook(current())).unwrap_or_default())
 }
 
 /// Stores the record in the database or, if that fails or takes too long, in the spool. If both succeed, its

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use remora_app::capture::{self, HookReport, Taken};
+use remora_app::capture::{self, Decision, LeftOut};
 use remora_app::recall::start::{self, Reader, Starting};
 use remora_app::{Alone, Local};
 use remora_core::context::More;
@@ -13,7 +13,6 @@ use remora_core::host::Host;
 use remora_core::intake::Intake;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_hosts::Reading;
 use remora_observer::Observer;
 use remora_store::{DataDir, Enqueued, EventRecord, Store};
 
@@ -296,24 +295,17 @@ fn walk(seed: u64) {
             fates.refused += 1;
             continue;
         };
-        let report = match remora_hosts::read(host, event, document) {
-            Reading::Event(event) => HookReport::Event(event),
-            Reading::FileAhead(ahead) => HookReport::FileAhead(ahead),
-            Reading::Synthetic { session, origin } => HookReport::Synthetic { session, origin },
-            Reading::Malformed(reason) => {
+        let reading = remora_hosts::read(host, event, document);
+        match capture::decide(&dir, &settings, None, reading, Time::now()).unwrap() {
+            Decision::Store(record) => records.push(*record),
+            Decision::LeftOut(LeftOut::NotAnEvent | LeftOut::Synthetic) | Decision::Inject(_) => {
+                fates.nothing += 1;
+            }
+            Decision::LeftOut(_) => fates.left_out += 1,
+            Decision::Malformed(reason) => {
                 assert!(!reason.is_empty());
                 fates.refused += 1;
-                continue;
             }
-            Reading::Nothing => {
-                fates.nothing += 1;
-                continue;
-            }
-        };
-        match capture::take(&dir, &settings, None, report, Time::now()).unwrap() {
-            Taken::Record(record) => records.push(*record),
-            Taken::LeftOut(_) => fates.left_out += 1,
-            Taken::FileAhead(_) | Taken::Synthetic => fates.nothing += 1,
         }
         if records.len() >= GROUP {
             flush(&mut store, &observer, &mut records, &mut fates);

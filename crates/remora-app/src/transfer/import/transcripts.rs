@@ -11,7 +11,7 @@ use remora_store::{DataDir, EventRecord, Store, StoreError};
 
 use super::report::{Observed, Recipient, Skipped};
 use super::{ImportError, ImportReport, Imported, Progress, Request};
-use crate::capture::{self, Reason, Taken};
+use crate::capture::{self, Decision, LeftOut, Reading};
 
 /// Owner name for claimed turns. Only one import runs at a time.
 const OWNER: &str = "import";
@@ -177,15 +177,15 @@ fn admitted(
     let mut reason = Skipped::Empty;
     for past in past.events {
         let at = past.at.min(request.dir.now());
-        let report = capture::HookReport::Event(Box::new(past.event));
-        match capture::take(dir, request.settings, request.home, report, at)? {
-            Taken::Record(record) => records.push(*record),
-            Taken::LeftOut(Reason::ExcludedProject | Reason::UnknownExclusions) => {
+        let reading = Reading::Event(Box::new(past.event));
+        match capture::decide(dir, request.settings, request.home, reading, at)? {
+            Decision::Store(record) => records.push(*record),
+            Decision::LeftOut(LeftOut::ExcludedProject | LeftOut::UnknownExclusions) => {
                 reason = Skipped::ExcludedProject;
             }
-            Taken::LeftOut(Reason::Paused) => reason = Skipped::Paused,
-            Taken::LeftOut(Reason::PrivateTurn) => reason = Skipped::Private,
-            Taken::LeftOut(_) | Taken::FileAhead(_) | Taken::Synthetic => {}
+            Decision::LeftOut(LeftOut::Paused) => reason = Skipped::Paused,
+            Decision::LeftOut(LeftOut::PrivateTurn) => reason = Skipped::Private,
+            Decision::LeftOut(_) | Decision::Inject(_) | Decision::Malformed(_) => {}
         }
     }
     let is_prompt =
