@@ -44,11 +44,20 @@ impl App {
         }
     }
 
-    /// Opens the store and warns on stderr about its state.
+    /// Opens the store for a command that only reads, and warns on stderr about its state.
     pub(crate) fn open(&self) -> Result<Store> {
-        let mut store = Store::open(&self.dir)?;
-        self.warn_of_settings();
+        self.opened(Store::open(&self.dir)?)
+    }
+
+    /// The same for a command that writes other than by [`App::change`], or whose answer includes events in the spool.
+    pub(crate) fn open_caught_up(&self) -> Result<Store> {
+        let mut store = self.opened(Store::open_caught_up(&self.dir)?)?;
         self.finish_forgetting(&mut store);
+        Ok(store)
+    }
+
+    fn opened(&self, store: Store) -> Result<Store> {
+        self.warn_of_settings();
         match store.read_only() {
             None => {}
             Some(ReadOnly::NewerSchema(found)) => output::talk(&format!(
@@ -85,10 +94,11 @@ impl App {
     ) -> std::result::Result<T, AppError> {
         let (done, followed) = change(&self.dir, store, work);
         context_files::warn(&followed);
+        self.finish_forgetting(store);
         done
     }
 
-    /// Without a daemon, a command erases forgotten records from the files once they can no longer be undone.
+    /// Without a daemon, a command that writes erases forgotten records from the files once they can no longer be undone.
     fn finish_forgetting(&self, store: &mut Store) {
         let is_due = store.read_only().is_none() && store.must_erase().unwrap_or(false);
         if !is_due || presence::find(&self.dir).is_ok_and(|daemon| daemon.is_some()) {
@@ -105,14 +115,17 @@ fn is_typed() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !env::is_agent()
 }
 
-/// Runs a use case that changes memory. Then context files are updated, and the daemon is woken: it makes vectors, updates
-/// pages, and erases what was forgotten.
+/// Runs a use case that changes memory, in a store that has caught up. Then context files are updated, and the daemon is
+/// woken: it makes vectors, updates pages, and erases what was forgotten.
 pub(crate) fn change<T>(
     dir: &DataDir,
     store: &mut Store,
     work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError>,
 ) -> (std::result::Result<T, AppError>, RefreshReport) {
-    let (done, followed) = with_file_refresh(store, work);
+    let (done, followed) = with_file_refresh(store, |store| {
+        store.catch_up()?;
+        work(store)
+    });
     if done.is_ok() {
         // A failure is ignored: the change is stored already, and search by words finds it.
         let _ = poke(dir, settings(dir).0.daemon.autostart);

@@ -90,7 +90,7 @@ impl<'a> Request<'a> {
             } else {
                 None
             };
-            let mut store = Store::open(self.dir)?;
+            let mut store = Store::open_caught_up(self.dir)?;
             // An import writes a lot: copying the log back less often halves the work.
             store.allow_long_wal()?;
             let (report, followed) = context_files::with_file_refresh(&mut store, import);

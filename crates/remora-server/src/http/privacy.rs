@@ -143,5 +143,6 @@ async fn erase(
 }
 
 fn everything(dir: &DataDir, word: &str, by: SavedBy) -> Result<ErasedEverything, AppError> {
-    privacy::erase_everything(&mut Store::open(dir)?, word, by)
+    // A session that is only in the spool so far is running, too.
+    privacy::erase_everything(&mut Store::open_caught_up(dir)?, word, by)
 }

@@ -42,6 +42,11 @@ impl World {
         Store::open(&self.dir).unwrap()
     }
 
+    /// As the daemon does when it starts, and commands that write.
+    pub(crate) fn open_caught_up(&self) -> Store {
+        Store::open_caught_up(&self.dir).unwrap()
+    }
+
     /// Changes rows behind the store's back.
     #[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
     pub(crate) fn sql(&self, sql: &str) {

@@ -79,7 +79,7 @@ pub(crate) fn run(app: &App, arguments: &ContextFiles) -> Result<()> {
 }
 
 fn enable(app: &App, which: &WhichFiles) -> Result<()> {
-    let mut store = app.open()?;
+    let mut store = app.open_caught_up()?;
     let forms = which.forms(Forms { claude_md: true, ..Forms::default() });
     let report = context_files::enable(&mut store, &which.place.scope_of()?, forms, Time::now())?;
     if app.json {
@@ -94,7 +94,7 @@ fn enable(app: &App, which: &WhichFiles) -> Result<()> {
 }
 
 fn disable(app: &App, which: &WhichFiles) -> Result<()> {
-    let mut store = app.open()?;
+    let mut store = app.open_caught_up()?;
     let all = Forms { claude_md: true, folders: true, cursor: true };
     let (report, others_stay) =
         context_files::disable(&mut store, &which.place.scope_of()?, which.forms(all))?;
@@ -146,7 +146,7 @@ fn status(app: &App, place: &Where) -> Result<()> {
 }
 
 fn refresh(app: &App, place: &Where) -> Result<()> {
-    let mut store = app.open()?;
+    let mut store = app.open_caught_up()?;
     let reports = context_files::refresh(&mut store, &place.scope_of()?)?;
     if app.json {
         return output::json(&reports);

@@ -49,7 +49,7 @@ pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
         // An export only reads, so it continues without a backup.
         Err(error) => talk(&format!("warning: no backup was made before the export: {error}")),
     }
-    let store = app.open()?;
+    let store = app.open_caught_up()?;
     let reach = app.caller(&store)?.reach;
     let selector = match &arguments.project {
         Some(name) => reach.scope_of(&store, ProjectSelector::Project(name.clone()))?,

@@ -90,7 +90,7 @@ enum ForgetAction {
 }
 
 pub(crate) fn run(app: &App, arguments: &Forget) -> Result<()> {
-    let mut store = app.open()?;
+    let mut store = app.open_caught_up()?;
     match &arguments.action {
         Some(ForgetAction::Undo { id }) => undo(app, &mut store, *id),
         Some(ForgetAction::List) => list(app, &store),

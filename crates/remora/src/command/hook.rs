@@ -302,8 +302,10 @@ fn answer(
             let command = env::command();
             let reader = Reader { limit: room, more: settings.context.more(session.host, &command) };
             let starting = Starting { session, directory: &event.cwd, how: *source };
-            let begin = || recall::start::begin(store, starting, settings, reader, record.at);
-            let injection = guarded(dir, begin);
+            let injection = guarded(dir, || {
+                store.refuse_forgotten()?;
+                recall::start::begin(store, starting, settings, reader, record.at)
+            });
             if !remora_install::is_stale(dir.path(), session.host) {
                 return rendered(session.host, Moment::SessionStart, injection);
             }
@@ -315,8 +317,11 @@ fn answer(
             let command = env::command();
             let submitted =
                 Submitted { session, directory: &event.cwd, text, command: &command, at: record.at, began };
-            let submit = || recall::prompt::submit(store, daemon, &submitted, settings);
-            rendered(session.host, Moment::Prompt, guarded(dir, submit))
+            let injection = guarded(dir, || {
+                store.refuse_forgotten()?;
+                recall::prompt::submit(store, daemon, &submitted, settings)
+            });
+            rendered(session.host, Moment::Prompt, injection)
         }
         _ => None,
     }

@@ -59,6 +59,7 @@ pub(crate) fn run(app: &App, arguments: &Index) -> Result<()> {
         None => status(app, &store, ProjectScope::All),
         Some(IndexAction::Status(which)) => status(app, &store, scope(&store, which)?),
         Some(IndexAction::Rebuild { which, resume }) => {
+            store.catch_up()?;
             let scope = scope(&store, which)?;
             if !*resume {
                 index::drop_all(&mut store, scope)?;

@@ -3,14 +3,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use remora_app::forget::{self, Forgotten, Plan};
+use remora_app::forget::{self, ForgetRequest, Forgotten, Plan};
 use remora_app::search::SearchRequest;
 use remora_app::{AppError, ProjectSelector};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_mcp::{Memory, stdio};
 use remora_search::Results;
-use remora_store::{SavedBy, Store, StoreError};
+use remora_store::{DataDir, SavedBy, Store, StoreError};
 use remora_sys::memory;
 use tokio::task::spawn_blocking;
 
@@ -64,12 +64,12 @@ impl Here {
     /// Runs `work` with the database on a thread that may block.
     async fn with_store<T: Send + 'static>(
         &self,
+        open: fn(&DataDir) -> std::result::Result<Store, StoreError>,
         work: impl FnOnce(&App, &mut Store) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
         let app = Arc::clone(&self.0);
         let done = spawn_blocking(move || {
-            let result =
-                Store::open(&app.dir).map_err(AppError::from).and_then(|mut store| work(&app, &mut store));
+            let result = open(&app.dir).map_err(AppError::from).and_then(|mut store| work(&app, &mut store));
             // The process waits most of its life, perhaps beside others of its kind.
             memory::give_back();
             result
@@ -81,7 +81,18 @@ impl Here {
 
 impl Memory for Here {
     async fn search(&self, request: SearchRequest) -> std::result::Result<Results, AppError> {
-        self.with_store(|app, store| ask::search(app, store, request)).await
+        self.with_store(Store::open, |app, store| ask::search(app, store, request)).await
+    }
+
+    async fn plan_forgetting(&self, request: ForgetRequest) -> std::result::Result<Plan, AppError> {
+        let similar = match forget::similar(&request) {
+            Some(search) => Some(self.search(search).await?),
+            None => None,
+        };
+        // Events in the spool may be about the topic, too.
+        let plan =
+            move |_: &App, store: &mut Store| forget::plan(store, &request, similar.as_ref(), Time::now());
+        self.with_store(Store::open_caught_up, plan).await
     }
 
     async fn forget(&self, plan: Plan, undo: Duration) -> std::result::Result<Forgotten, AppError> {
@@ -92,7 +103,7 @@ impl Memory for Here {
         &self,
         ask: impl FnOnce(&Store) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
-        self.with_store(|_, store| ask(store)).await
+        self.with_store(Store::open, |_, store| ask(store)).await
     }
 
     async fn change<T: Send + 'static>(
@@ -100,14 +111,14 @@ impl Memory for Here {
         work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
         // Problems with context files are in the log and in `remora doctor`.
-        self.with_store(|app, store| app::change(&app.dir, store, work).0).await
+        self.with_store(Store::open, |app, store| app::change(&app.dir, store, work).0).await
     }
 
     async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Store) -> std::result::Result<T, AppError> + Send + 'static,
     ) -> std::result::Result<T, AppError> {
-        self.with_store(|_, store| work(store)).await
+        self.with_store(Store::open, |_, store| work(store)).await
     }
 
     fn settings(&self) -> Arc<Settings> {

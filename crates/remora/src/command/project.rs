@@ -98,7 +98,7 @@ fn split(app: &App, directory: Option<PathBuf>) -> Result<()> {
         Some(directory) => directory,
         None => std::env::current_dir()?,
     };
-    let mut store = app.open()?;
+    let mut store = app.open_caught_up()?;
     let before = projects::joined(&store, &directory)?;
     let project = projects::split(&mut store, &directory, Time::now())?;
     if app.json {

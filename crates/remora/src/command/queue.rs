@@ -66,7 +66,7 @@ pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
 }
 
 fn drain(app: &App, all: bool) -> Result<()> {
-    let mut store = app.open()?;
+    let mut store = app.open_caught_up()?;
     let owner = format!("drain-{}", std::process::id());
     let turns = if all { Turns::All } else { Turns::Ended(app.settings.observer.turn_silence) };
     let DrainReport { drained, followed, pending: left } =
@@ -102,7 +102,7 @@ fn change(
     change: fn(&mut Store, &queue::FailedEvents) -> std::result::Result<usize, AppError>,
     outcome: &str,
 ) -> Result<()> {
-    let mut store = app.open()?;
+    let mut store = app.open_caught_up()?;
     let which =
         if failed.all { queue::FailedEvents::All } else { queue::FailedEvents::Named(failed.ids.clone()) };
     let changed = app.change(&mut store, |store| change(store, &which))?;
@@ -117,7 +117,7 @@ fn change(
 }
 
 fn list(app: &App, limit: u32) -> Result<()> {
-    let store = app.open()?;
+    let store = app.open_caught_up()?;
     let mut queue = queue::list(&store, limit)?;
     let reach = app.caller(&store)?.reach;
     if reach.is_limited() {

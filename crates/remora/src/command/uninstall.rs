@@ -232,7 +232,7 @@ fn context_files(app: &App) -> Vec<PathBuf> {
 
 /// Removes the sections from all context files. Returns the files that still have one.
 fn remove_files(app: &App) -> Result<Vec<PathBuf>> {
-    let left = context_files::disable_everywhere(&mut Store::open(&app.dir)?)?;
+    let left = context_files::disable_everywhere(&mut Store::open_caught_up(&app.dir)?)?;
     let (left, gone): (Vec<PathBuf>, Vec<PathBuf>) = left.into_iter().partition(|path| path.exists());
     for path in gone {
         talk(&format!(
