@@ -46,17 +46,20 @@ impl App {
 
     /// Opens the store for a command that only reads, and warns on stderr about its state.
     pub(crate) fn open(&self) -> Result<Store> {
-        self.opened(Store::open(&self.dir)?)
+        let store = Store::open(&self.dir)?;
+        self.warn(&store);
+        Ok(store)
     }
 
     /// The same for a command that writes other than by [`App::change`], or whose answer includes events in the spool.
     pub(crate) fn open_caught_up(&self) -> Result<Store> {
-        let mut store = self.opened(Store::open_caught_up(&self.dir)?)?;
+        let mut store = Store::open_caught_up(&self.dir)?;
+        self.warn(&store);
         self.finish_forgetting(&mut store);
         Ok(store)
     }
 
-    fn opened(&self, store: Store) -> Result<Store> {
+    fn warn(&self, store: &Store) {
         self.warn_of_settings();
         match store.read_only() {
             None => {}
@@ -68,7 +71,6 @@ impl App {
                 self.dir.path().display()
             )),
         }
-        Ok(store)
     }
 
     /// Who runs this command, and which projects they may reach.

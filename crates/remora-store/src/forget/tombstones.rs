@@ -260,18 +260,22 @@ pub(super) fn remove(db: &Connection, doomed: &ForgetPlan, now: Time) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use remora_core::document::RecordId;
+    use remora_core::ids::ObservationId;
     use remora_core::memory::ObservationType;
     use remora_core::privacy::{Draft, SavedText};
+    use remora_core::settings::Sync;
 
+    use super::super::{Reason, Terms};
     use super::*;
     use crate::{SaveFor, SavedBy, locate};
 
-    #[test]
-    fn a_restored_database_with_as_many_tombstones_forgets_what_it_does_not_know() {
-        let temp = tempfile::tempdir().unwrap();
-        let dir = DataDir::new(temp.path().join("data"));
-        let mut store = Store::open(&dir).unwrap();
-        let project = store.adopt_project(&locate(temp.path()), Time(1)).unwrap();
+    /// A store that knows one text.
+    fn knows_a_text(dir: &DataDir) -> (Store, ObservationId) {
+        let mut store = Store::open_caught_up(dir).unwrap();
+        let project = store.adopt_project(&locate(dir.path()), Time(1)).unwrap();
         let draft = Draft {
             text: "Totals are cents.".to_owned(),
             title: None,
@@ -280,7 +284,77 @@ mod tests {
             files: Vec::new(),
         };
         let text = SavedText::new(&draft).unwrap();
-        let id = store.save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap().id();
+        let id = store.save(&SaveFor::Project(project), &text, SavedBy::Person, Time(1)).unwrap().id();
+        (store, id)
+    }
+
+    fn forget(store: &mut Store, id: ObservationId) {
+        let doomed =
+            store.select(&[RecordId { kind: RecordKind::Observation, number: id.0 }], Reason::Named).unwrap();
+        let terms =
+            Terms { topic: None, project: None, undo: Duration::ZERO, by: "ids", who: SavedBy::Person };
+        store.forget(&doomed, &terms, Time(2)).unwrap();
+    }
+
+    /// Whether file and table are known to have the same hashes, without reading them.
+    fn is_marked(store: &Store) -> bool {
+        let mark = file_mark(store.dir()).unwrap();
+        mark.is_some() && mark == table_mark(&store.db).unwrap()
+    }
+
+    #[test]
+    fn a_database_replaced_by_hand_is_read_by_nobody_before_it_has_forgotten_again() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        let (mut store, id) = knows_a_text(&dir);
+        let copy = temp.path().join("copy.db");
+        crate::backup::copy_to(&dir, &copy).unwrap();
+        forget(&mut store, id);
+        drop(store);
+        fs::copy(&copy, dir.database()).unwrap();
+
+        let refused = Store::open_read_only_for_hook(&dir).unwrap_err();
+        assert!(matches!(refused, StoreError::HoldsForgotten { .. }), "{refused}");
+        let hook = Store::open_for_hook(&dir, Sync::Normal).unwrap();
+        assert!(matches!(hook.refuse_forgotten(), Err(StoreError::HoldsForgotten { .. })));
+        assert!(hook.observation(id).unwrap().is_some());
+        let store = Store::open(&dir).unwrap();
+        assert_eq!(store.observation(id).unwrap(), None);
+        assert!(store.must_erase().unwrap(), "its bytes are still in free pages");
+        hook.refuse_forgotten().unwrap();
+        assert_eq!(Store::open_read_only_for_hook(&dir).unwrap().unwrap().observation(id).unwrap(), None);
+    }
+
+    #[test]
+    fn file_and_table_have_the_same_mark_only_while_they_have_the_same_hashes() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        let (mut store, id) = knows_a_text(&dir);
+        assert!(!dir.forgotten().exists() && !store.may_hold_forgotten().unwrap());
+        forget(&mut store, id);
+        assert!(is_marked(&store));
+        store.undo_forgetting(None, Time(1)).unwrap().unwrap();
+        assert!(is_marked(&store) && all(&store.db).unwrap().is_empty());
+        // A process that was killed between the table and the file.
+        put(&store.db, &BTreeSet::from([[7; 16]]), None).unwrap();
+        assert!(!is_marked(&store) && !store.may_hold_forgotten().unwrap());
+        store.catch_up().unwrap();
+        assert!(is_marked(&store) && read_file(&dir).unwrap() == BTreeSet::from([[7; 16]]));
+        lift(&store.db, &dir, &[7; 16]).unwrap();
+        assert!(is_marked(&store) && read_file(&dir).unwrap().is_empty());
+        // A file as earlier versions wrote it.
+        fs::write(dir.forgotten(), hex(&[8; 16]) + "\n").unwrap();
+        assert!(store.may_hold_forgotten().unwrap());
+        drop(store);
+        let store = Store::open(&dir).unwrap();
+        assert!(is_marked(&store) && all(&store.db).unwrap() == BTreeSet::from([[8; 16]]));
+    }
+
+    #[test]
+    fn a_restored_database_with_as_many_tombstones_forgets_what_it_does_not_know() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        let (store, id) = knows_a_text(&dir);
         // The table has one hash that was lifted since, and the file the one of this observation.
         put(&store.db, &BTreeSet::from([[7; 16]]), None).unwrap();
         let sql = "SELECT uuid FROM observations WHERE id = ?1";

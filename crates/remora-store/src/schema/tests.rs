@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
@@ -307,7 +307,7 @@ fn a_migration_that_is_killed_in_the_middle_of_a_step_changes_nothing() {
         // Without a cache, the changes of the first step are in the log already.
         connection.pragma_update(None, "cache_size", 1).unwrap();
         let steps = steps_that_end_with(|_| {
-            println!("in the middle");
+            writeln!(std::io::stdout(), "in the middle").unwrap();
             std::thread::sleep(std::time::Duration::from_mins(5));
             Ok(())
         });

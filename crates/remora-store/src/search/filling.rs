@@ -1,4 +1,4 @@
-//! Makes documents for records without any: after a migration, or when the index is rebuilt. Uses small transactions,
+//! Makes documents for records without any: after a repair, or when the index is rebuilt. Uses small transactions,
 //! so that hooks can write in between, and resumes after an interruption.
 
 use std::time::{Duration, Instant};

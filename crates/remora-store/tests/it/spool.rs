@@ -51,7 +51,8 @@ fn a_file_that_an_earlier_process_did_not_finish_is_not_replaced_by_a_newer_one(
     fs::rename(path("spool.jsonl"), path("spool.ingesting")).unwrap();
     spool::append(&world.dir, &record("s", stop("done")), Sync::Normal).unwrap();
     drop(world.open_caught_up());
-    let kinds: Vec<String> = world.open_caught_up().queue(10).unwrap().into_iter().map(|event| event.kind).collect();
+    let kinds: Vec<String> =
+        world.open_caught_up().queue(10).unwrap().into_iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["prompt_submitted", "turn_ended"]);
 }
 

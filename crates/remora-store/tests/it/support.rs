@@ -53,6 +53,14 @@ impl World {
         rusqlite::Connection::open(self.dir.database()).unwrap().execute_batch(sql).unwrap();
     }
 
+    /// Makes the database with these statements.
+    #[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
+    pub(crate) fn make(&self, sql: &str) {
+        let database = rusqlite::Connection::open(self.dir.database()).unwrap();
+        database.pragma_update(None, "journal_mode", "WAL").unwrap();
+        database.execute_batch(sql).unwrap();
+    }
+
     /// Reads one value that the store does not expose.
     #[expect(clippy::disallowed_methods, reason = "the test bypasses the store")]
     pub(crate) fn text(&self, sql: &str) -> String {
