@@ -1,8 +1,8 @@
 //! The spool: an append-only file of checksummed lines, for events that the database cannot take.
 //!
 //! A line is `CRC32 JSON`. Every append also begins with a line break, so that a line cut short by a full disk or a
-//! killed process damages only itself. The next process that opens the store moves the file aside and imports its
-//! records; a hook does so before it stores its own. Their uuids make repeated imports harmless.
+//! killed process damages only itself. The next process that catches up (see `Store::catch_up`) moves the file aside
+//! and imports its records; a hook does so before it stores its own. Their uuids make repeated imports harmless.
 
 use std::collections::HashSet;
 use std::fs::{self, File};

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::ear::ControlSocket;
 use crate::http::Opened;
 use crate::shared::{Load, Shared, Threads};
-use crate::store_thread::StoreThread;
+use crate::store_thread::{Open, StoreThread};
 use crate::{backups, context_files, forgetting, git_status, housekeeping, indexer, notes, worker};
 
 /// Why a daemon ended.
@@ -93,10 +93,11 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
         let signals = Signals::new().map_err(failed)?;
         let is_recovered = backups::recover(dir, search);
         let alarm = Arc::new(Notify::new());
-        let start = |name| StoreThread::start(dir.clone(), name, Arc::clone(&alarm)).map_err(failed);
-        let (writer, writing) = start("writer")?;
-        let (reader, reading) = start("reader")?;
-        let (searcher, searching) = start("searcher")?;
+        let start =
+            |name, open| StoreThread::start(dir.clone(), name, open, Arc::clone(&alarm)).map_err(failed);
+        let (writer, writing) = start("writer", Store::open_caught_up as Open)?;
+        let (reader, reading) = start("reader", Store::open)?;
+        let (searcher, searching) = start("searcher", Store::open)?;
         let owner = format!("daemon-{}", std::process::id());
         let mine = owner.clone();
         let reclaim = move |store: &Store| {

@@ -210,7 +210,7 @@ mod tests {
             .unwrap();
         assert_eq!(index_next(&store, &mut Embedder::new(), true).unwrap(), 1);
 
-        let (thread, _) = StoreThread::start(dir, "searcher", Arc::default()).unwrap();
+        let (thread, _) = StoreThread::start(dir, "searcher", Store::open, Arc::default()).unwrap();
         let finder = Finder::new(thread, Arc::default());
         let settings = Settings::default();
         let mut question = SearchRequest::new(ProjectSelector::All);
@@ -239,8 +239,13 @@ mod tests {
     #[tokio::test]
     async fn background_work_waits_for_a_query_but_not_forever() {
         let temp = tempfile::tempdir().unwrap();
-        let (thread, _) =
-            StoreThread::start(DataDir::new(temp.path().join("data")), "searcher", Arc::default()).unwrap();
+        let (thread, _) = StoreThread::start(
+            DataDir::new(temp.path().join("data")),
+            "searcher",
+            Store::open,
+            Arc::default(),
+        )
+        .unwrap();
         let finder = Finder::new(thread, Arc::default());
         let (first, second) = (Answering::new(&finder.answering), Answering::new(&finder.answering));
         finder.give_way().await;

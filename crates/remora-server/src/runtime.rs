@@ -124,7 +124,7 @@ impl Shared {
         work: impl FnOnce(&mut dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
         let (settings, dir) = (self.current_settings(), self.dir.clone());
-        let work = move || match Store::open(&dir) {
+        let work = move || match Store::open_caught_up(&dir) {
             Ok(store) => write(&store, &settings, work),
             Err(error) => (Err(error.into()), false),
         };

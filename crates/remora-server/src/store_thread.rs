@@ -27,10 +27,15 @@ pub struct StoreThread {
 
 impl StoreThread {
     /// Starts the thread. The store is opened with the first job. Every job that fails because of damage notifies `alarm`.
-    pub fn start(dir: DataDir, name: &str, alarm: Arc<Notify>) -> std::io::Result<(Self, JoinHandle<()>)> {
+    pub fn start(
+        dir: DataDir,
+        name: &str,
+        open: Open,
+        alarm: Arc<Notify>,
+    ) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (jobs, work) = mpsc::channel();
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let mut store = LazyStore { dir, store: None, alarm };
+            let mut store = LazyStore { dir, open, store: None, alarm };
             serve(&work, &mut store);
         })?;
         Ok((Self { jobs }, thread))
@@ -74,8 +79,13 @@ impl StoreThread {
     }
 }
 
+/// Opens the store of a thread. The writer's catches up, so the daemon does when it starts, and again after a time in which
+/// the disk could not be written; those of readers do not.
+pub type Open = fn(&DataDir) -> Result<Store, StoreError>;
+
 struct LazyStore {
     dir: DataDir,
+    open: Open,
     store: Option<Store>,
     alarm: Arc<Notify>,
 }
@@ -93,7 +103,7 @@ impl LazyStore {
         // A disk that was full or read-only may be writable again.
         let has_to_open = |store: &Store| store.read_only() == Some(ReadOnly::Disk);
         if self.store.as_ref().is_none_or(has_to_open) {
-            let store = Store::open(&self.dir)?;
+            let store = (self.open)(&self.dir)?;
             // The daemon empties the log before it ends, unless the files have been replaced by others.
             store.leave_log()?;
             self.store = Some(store);
@@ -176,7 +186,8 @@ mod tests {
     async fn a_panic_in_one_job_ends_only_that_job() {
         let temp = tempfile::tempdir().unwrap();
         let (thread, _) =
-            StoreThread::start(DataDir::new(temp.path().join("data")), "test", Arc::default()).unwrap();
+            StoreThread::start(DataDir::new(temp.path().join("data")), "test", Store::open, Arc::default())
+                .unwrap();
         let counts = || thread.call(|store| store.counts().map(|counts| counts.sessions));
         assert_eq!(counts().await.unwrap(), 0);
         let failed = thread.call(|_| -> Result<(), StoreError> { panic!("a bug, on purpose") }).await;
@@ -188,7 +199,8 @@ mod tests {
     async fn a_job_whose_caller_is_gone_is_skipped() {
         let temp = tempfile::tempdir().unwrap();
         let (thread, _) =
-            StoreThread::start(DataDir::new(temp.path().join("data")), "test", Arc::default()).unwrap();
+            StoreThread::start(DataDir::new(temp.path().join("data")), "test", Store::open, Arc::default())
+                .unwrap();
         let (go, gate) = mpsc::channel::<()>();
         let (done, answered) = mpsc::channel();
         // The thread is busy while two jobs wait, and the caller of one of them gives up.

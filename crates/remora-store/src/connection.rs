@@ -163,11 +163,6 @@ fn percent_encoded(path: &Path) -> String {
         .collect()
 }
 
-/// For inspecting a schema.
-pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
-    Ok(Connection::open_in_memory()?)
-}
-
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     open_with(path, flags, None)
 }

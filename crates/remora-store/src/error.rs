@@ -9,7 +9,7 @@ use thiserror::Error;
 pub enum SchemaAge {
     /// `Store::open` can migrate it.
     Older,
-    /// Too old to migrate.
+    /// Too old to migrate, or of a build that was never released.
     TooOld,
     Newer,
 }
@@ -31,8 +31,10 @@ pub enum StoreError {
     ReadOnly { path: PathBuf },
     #[error("the database has schema {found}, this program knows {known}")]
     Schema { age: SchemaAge, found: i64, known: i64 },
-    #[error("the database {} has schema {found}, which this program can no longer bring up to date", path.display())]
+    #[error("the database {} has schema {found}, which this program cannot bring up to date", path.display())]
     TooOld { path: PathBuf, found: i64 },
+    #[error("the database {} was replaced by an older one, and may hold what was forgotten since", path.display())]
+    HoldsForgotten { path: PathBuf },
     #[error("{} is not a database of claude-mem", path.display())]
     NotClaudeMem { path: PathBuf },
     #[error("the claim on this batch was lost to another process")]

@@ -46,9 +46,8 @@ pub struct Store {
     pub(crate) due: RefCell<Due>,
 }
 
-/// Time limit for making missing documents when the store is opened. The rest is done in the background, or by the
-/// next process that opens the store.
-const FILL_AT_OPENING: Duration = Duration::from_secs(2);
+/// Time limit for making missing documents while catching up. The daemon makes the rest in the background.
+const MAX_FILL: Duration = Duration::from_secs(2);
 
 /// The result of enqueueing an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,14 +84,29 @@ impl Store {
         let ask = || {
             let db = connection::open_for_hook(&dir.database(), Sync::Normal)?;
             schema::check(&db)?;
-            Ok(Self::with_connection(db, dir))
+            let store = Self::with_connection(db, dir);
+            store.refuse_forgotten()?;
+            Ok(store)
         };
         or_to_read(dir, ask()).map(Some)
     }
 
-    /// For commands and the daemon: creates or migrates the database and imports the spool.
+    /// For commands and the daemon: creates or migrates the database, and checks it. Nothing else is written, so that
+    /// a command that only reads pays for nothing but its question; see [`Store::catch_up`].
+    ///
+    /// One exception keeps every reader correct: a database that was replaced by an older one, such as a backup, may
+    /// hold what was forgotten since. That is forgotten again first. Otherwise this costs one line of a file and one row.
     pub fn open(dir: &DataDir) -> Result<Self, StoreError> {
         or_to_read(dir, Self::open_as_owner(dir)).map_err(|error| error.about(dir.database()))
+    }
+
+    /// [`Store::open`] and [`Store::catch_up`]. If the disk cannot be written, the store can still be read.
+    pub fn open_caught_up(dir: &DataDir) -> Result<Self, StoreError> {
+        let caught_up = Self::open_as_owner(dir).and_then(|store| {
+            store.catch_up()?;
+            Ok(store)
+        });
+        or_to_read(dir, caught_up).map_err(|error| error.about(dir.database()))
     }
 
     fn open_as_owner(dir: &DataDir) -> Result<Self, StoreError> {
@@ -121,22 +135,37 @@ impl Store {
             return Err(StoreError::Damaged { path: dir.database(), reason });
         }
         let files = Some(Files::of(dir));
-        let mut store =
+        let store =
             Self { read_only, files, lacks_triggers: Cell::new(true), ..Self::with_connection(db, dir) };
-        if store.read_only.is_none() {
-            // A restored backup may contain forgotten records; tombstones must be complete before the spool is
-            // imported.
+        if store.read_only.is_none() && store.may_hold_forgotten()? {
             store.keep_forgotten()?;
-            store.ingest_spool();
-            store.forget().purge(dir.now())?;
-            store.clamp_future_times(dir.now())?;
-            // Without a reserve, a full disk costs events. `remora doctor` reports that.
-            let _ = spool::keep_reserve(dir);
-            let _ = private_turns::keep_spare(dir);
-            store.fill_for(FILL_AT_OPENING);
-            private_turns::prune(dir).map_err(StoreError::file(dir.path()))?;
         }
         Ok(store)
+    }
+
+    /// Does what other processes left to do: completes the tombstones, imports the spool, deletes the rows of
+    /// forgettings that can no longer be undone, corrects times in the future, renews the reserves on the disk, makes
+    /// some missing documents, and removes old files of private turns.
+    ///
+    /// Run by the daemon when it starts, by every command and MCP tool that writes, and by those whose answer includes
+    /// events in the spool: `remora status`, `queue`, `doctor`, `export`, `restore`. Searches and other reads leave it
+    /// alone, and so do hooks, which import the spool before they store an event of their own. Does nothing if the
+    /// database can only be read.
+    pub fn catch_up(&self) -> Result<(), StoreError> {
+        if self.read_only.is_some() {
+            return Ok(());
+        }
+        let dir = self.dir.clone();
+        // Tombstones must be complete before the spool is imported: it may hold events that were forgotten.
+        self.keep_forgotten()?;
+        self.ingest_spool();
+        self.forget().purge(dir.now())?;
+        self.clamp_future_times(dir.now())?;
+        // Without a reserve, a full disk costs events. `remora doctor` reports that.
+        let _ = spool::keep_reserve(&dir);
+        let _ = private_turns::keep_spare(&dir);
+        self.fill_for(MAX_FILL);
+        private_turns::prune(&dir).map_err(StoreError::file(dir.path()))
     }
 
     fn with_connection(db: Connection, dir: &DataDir) -> Self {
@@ -364,8 +393,9 @@ fn or_to_read(dir: &DataDir, opened: Result<Store, StoreError>) -> Result<Store,
             let read = || {
                 let db = connection::open_to_read(&dir.database())?;
                 schema::check(&db)?;
-                let read_only = Some(ReadOnly::Disk);
-                Ok(Store { read_only, ..Store::with_connection(db, dir) })
+                let store = Store { read_only: Some(ReadOnly::Disk), ..Store::with_connection(db, dir) };
+                store.refuse_forgotten()?;
+                Ok(store)
             };
             read().map_err(|_: StoreError| error)
         }

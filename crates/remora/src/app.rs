@@ -4,7 +4,6 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use remora_app::{AppError, Caller, Local, ProjectSelector, REACH_HINT, Reach, Runtime as _};
-use remora_client::presence;
 use remora_core::settings::{Problem, Settings};
 use remora_store::{DataDir, ReadOnly, Store, StoreError};
 
@@ -46,12 +45,25 @@ impl App {
         Ok(Local::new(Store::open(&self.dir)?, self.settings.clone(), &runtime::COMMAND))
     }
 
-    /// Opens the memory and warns on stderr about its state.
+    /// Opens the memory for a command that only reads, or that changes memory, and warns on stderr about its state.
     pub(crate) fn open(&self) -> Result<Local> {
-        let mut rt = self.local()?;
+        let rt = self.local()?;
+        self.warn(rt.store());
+        Ok(rt)
+    }
+
+    /// The same for a command that writes something else, or whose answer includes events in the spool.
+    pub(crate) fn open_caught_up(&self) -> Result<Local> {
+        let store = Store::open_caught_up(&self.dir)?;
+        self.warn(&store);
+        let mut rt = Local::new(store, self.settings.clone(), &runtime::COMMAND);
+        rt.finish_forgetting();
+        Ok(rt)
+    }
+
+    fn warn(&self, store: &Store) {
         self.warn_of_settings();
-        self.finish_forgetting(&mut rt);
-        match rt.store().read_only() {
+        match store.read_only() {
             None => {}
             Some(ReadOnly::NewerSchema(found)) => output::talk(&format!(
                 "warning: the database has schema {found}, made by a newer Remora; reading only"
@@ -61,7 +73,6 @@ impl App {
                 self.dir.path().display()
             )),
         }
-        Ok(rt)
     }
 
     /// Who runs this command, and which projects they may reach.
@@ -75,17 +86,6 @@ impl App {
             Self::caller(&self.open()?)
         } else {
             Ok(Caller::without_memory(is_typed()))
-        }
-    }
-
-    /// Without a daemon, a command erases forgotten records from the files once they can no longer be undone.
-    fn finish_forgetting(&self, rt: &mut Local) {
-        let is_due = rt.store().read_only().is_none() && rt.store().forget().must_erase().unwrap_or(false);
-        if !is_due || presence::find(&self.dir).is_ok_and(|daemon| daemon.is_some()) {
-            return;
-        }
-        if let Err(error) = remora_app::forget::finish(rt) {
-            output::talk(&format!("warning: what was forgotten is still in some files: {error}"));
         }
     }
 }

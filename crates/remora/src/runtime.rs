@@ -5,13 +5,14 @@ use remora_app::Outside;
 use remora_app::context_files::RefreshReport;
 use remora_app::recall::prompt::{Explained, PromptRequest};
 use remora_app::search::SearchRequest;
-use remora_client::{Daemon, poke};
+use remora_client::{Daemon, poke, presence};
 use remora_core::settings::{self, Settings};
 use remora_search::{Embed, Results};
 use remora_server::embedders;
 use remora_store::DataDir;
 
 use crate::command::context_files;
+use crate::output;
 
 pub(crate) struct Process {
     /// Whether a user reads warnings on stderr. Otherwise problems are in the log and in `remora doctor` alone.
@@ -39,6 +40,16 @@ impl Outside for Process {
     fn wake(&self, dir: &DataDir, settings: &Settings) {
         // A failure is ignored: the change is stored already, and search by words finds it.
         let _ = poke(dir, settings.daemon.autostart);
+    }
+
+    fn erases(&self, dir: &DataDir) -> bool {
+        self.has_reader && !presence::find(dir).is_ok_and(|daemon| daemon.is_some())
+    }
+
+    fn warn(&self, message: &str) {
+        if self.has_reader {
+            output::talk(&format!("warning: {message}"));
+        }
     }
 
     fn refreshed(&self, report: &RefreshReport) {

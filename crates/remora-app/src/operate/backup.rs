@@ -110,7 +110,7 @@ pub fn restore(dir: &DataDir, choice: Choice) -> Result<Recovery, AppError> {
 fn finish(dir: &DataDir, restored: Restored, skipped: Vec<Backup>, now: Time) -> Result<Recovery, AppError> {
     let waiting = || spool::peek(dir).map_or(0, |contents| contents.records.len());
     let before = waiting();
-    drop(Store::open(dir)?);
+    drop(Store::open_caught_up(dir)?);
     let taken_in = before.saturating_sub(waiting());
     let verified = backup::verify(&dir.database())?;
     let check = LastCheck { checked_at: now, problems: verified.problems, restored: Some(restored.clone()) };

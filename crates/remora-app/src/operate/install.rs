@@ -328,7 +328,8 @@ fn has_memory(dir: &DataDir) -> Result<bool, AppError> {
     if !dir.database().exists() {
         return Ok(false);
     }
-    let counts = Store::open(dir)?.counts()?;
+    // Events in the spool are memory, too.
+    let counts = Store::open_caught_up(dir)?.counts()?;
     Ok(counts.sessions + counts.observations + counts.facts > 0)
 }
 

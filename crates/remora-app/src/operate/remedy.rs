@@ -27,9 +27,8 @@ pub fn of(error: &StoreError) -> String {
         StoreError::NoDatabase { .. } => {
             "nothing was captured yet; the first hook makes one: `remora status`".to_owned()
         }
-        StoreError::TooOld { path, .. } => {
-            format!("move the file away and start with a new one: `mv {0} {0}.old`", path.display())
-        }
+        StoreError::TooOld { path, .. } => too_old(path),
+        StoreError::HoldsForgotten { .. } => "the next command forgets it again: `remora status`".to_owned(),
         StoreError::Data(DataError::DiskFull) => {
             "free some space; hooks then continue by themselves".to_owned()
         }
@@ -42,6 +41,30 @@ pub fn of(error: &StoreError) -> String {
         }
         _ => "look for what is wrong: `remora doctor`".to_owned(),
     }
+}
+
+/// The next commands for a database, or a backup, that only an earlier program reads.
+fn too_old(path: &Path) -> String {
+    const EXPORT: &str = "`remora export --out memory.jsonl`";
+    let dir = path.parent().map(DataDir::new).filter(|dir| dir.database() == path);
+    let Some(dir) = dir else {
+        return format!(
+            "restore and export it with the Remora that wrote it: `remora restore {}`, {EXPORT}; \
+             then import it with this one: `remora import memory.jsonl`",
+            path.display()
+        );
+    };
+    // With backups beside it, a missing database counts as lost.
+    let backups = if dir.backups().exists() {
+        format!("mv {0} {0}.old; ", dir.backups().display())
+    } else {
+        String::new()
+    };
+    format!(
+        "export it with the Remora that wrote it: {EXPORT}; then move it away: `{backups}mv {0} {0}.old`; \
+         and import it with this one: `remora import memory.jsonl`",
+        path.display()
+    )
 }
 
 /// The next command for a damaged database: restore a backup if there is one.
@@ -74,6 +97,7 @@ pub fn damaged(path: &Path) -> String {
 mod tests {
     use std::process::Command;
 
+    use remora_core::time::Time;
     use remora_store::Store;
 
     use super::*;
@@ -84,19 +108,37 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = DataDir::new(temp.path().join("data"));
         drop(Store::open(&dir).unwrap());
+        backup::make(&dir, Time(0)).unwrap();
         let database = rusqlite::Connection::open(dir.database()).unwrap();
-        database.pragma_update(None, "user_version", 8).unwrap();
+        database.pragma_update(None, "user_version", 13).unwrap();
         database.close().unwrap();
 
         let error = Store::open(&dir).unwrap_err();
         let path = dir.database().display().to_string();
         let message =
-            format!("the database {path} has schema 8, which this program can no longer bring up to date");
+            format!("the database {path} has schema 13, which this program cannot bring up to date");
         assert_eq!(error.to_string(), message);
         let hint = of(&error);
-        let command = format!("mv {path} {path}.old");
-        assert_eq!(hint, format!("move the file away and start with a new one: `{command}`"));
+        let backups = dir.backups().display().to_string();
+        let command = format!("mv {backups} {backups}.old; mv {path} {path}.old");
+        assert_eq!(
+            hint,
+            format!(
+                "export it with the Remora that wrote it: `remora export --out memory.jsonl`; then move it away: \
+                 `{command}`; and import it with this one: `remora import memory.jsonl`"
+            )
+        );
         assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success());
         Store::open(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_backup_that_is_too_old_is_restored_by_the_program_that_made_it() {
+        let error = StoreError::TooOld { path: "/home/me/.remora/backups/mine.db".into(), found: 13 };
+        assert_eq!(
+            of(&error),
+            "restore and export it with the Remora that wrote it: `remora restore /home/me/.remora/backups/mine.db`, \
+             `remora export --out memory.jsonl`; then import it with this one: `remora import memory.jsonl`"
+        );
     }
 }

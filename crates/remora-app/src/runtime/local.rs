@@ -4,6 +4,7 @@ use remora_store::{DataDir, Store, StoreError};
 
 use super::Runtime;
 use crate::context_files::{self, Marks, RefreshReport};
+use crate::forget;
 use crate::recall::prompt::{self, Explained, PromptRequest};
 use crate::search::{self, SearchRequest};
 use crate::{AppError, SearchBackend};
@@ -21,6 +22,12 @@ pub trait Outside {
 
     /// Wakes or starts the daemon, which makes vectors, updates pages, and erases what was forgotten.
     fn wake(&self, dir: &DataDir, settings: &Settings);
+
+    /// Whether this process erases from the files what was forgotten, because no daemon does.
+    fn erases(&self, dir: &DataDir) -> bool;
+
+    /// Shows a warning to the user, if there is one.
+    fn warn(&self, message: &str);
 
     /// Reports context files that were updated, or could not be.
     fn refreshed(&self, report: &RefreshReport);
@@ -45,6 +52,12 @@ impl Outside for Alone {
 
     fn wake(&self, _: &DataDir, _: &Settings) {}
 
+    fn erases(&self, _: &DataDir) -> bool {
+        false
+    }
+
+    fn warn(&self, _: &str) {}
+
     fn refreshed(&self, _: &RefreshReport) {}
 }
 
@@ -61,6 +74,17 @@ pub struct Local {
 impl Local {
     pub fn new(store: Store, settings: Settings, outside: &'static dyn Outside) -> Self {
         Self { store, settings, outside, before: None }
+    }
+
+    /// Erases from the files what can no longer be undone, unless a daemon does that.
+    pub fn finish_forgetting(&mut self) {
+        let is_due = self.store.read_only().is_none() && self.store.forget().must_erase().unwrap_or(false);
+        if !is_due || !self.outside.erases(self.store.dir()) {
+            return;
+        }
+        if let Err(error) = forget::finish(self) {
+            self.outside.warn(&format!("what was forgotten is still in some files: {error}"));
+        }
     }
 }
 
@@ -98,8 +122,10 @@ impl Runtime for Local {
         Ok(prompt::recall(&self.store, backend, request, &self.settings, self.store.dir().now())?)
     }
 
-    fn before_change(&mut self) {
+    fn before_change(&mut self) -> Result<(), StoreError> {
+        self.store.catch_up()?;
         self.before = Some(context_files::marks(&self.store));
+        Ok(())
     }
 
     fn after_change(&mut self) {
@@ -110,5 +136,6 @@ impl Runtime for Local {
         };
         self.outside.refreshed(&report);
         self.outside.wake(self.store.dir(), &self.settings);
+        self.finish_forgetting();
     }
 }

@@ -8,7 +8,7 @@ mod local;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_search::Results;
-use remora_store::{DataDir, Store};
+use remora_store::{DataDir, Store, StoreError};
 
 use crate::AppError;
 use crate::recall::prompt::{Explained, PromptRequest};
@@ -28,8 +28,10 @@ pub trait Runtime {
     /// Selects what to inject with a prompt, and explains why.
     fn explain(&self, request: &PromptRequest) -> Result<Explained, AppError>;
 
-    /// Prepares for [`Runtime::after_change`].
-    fn before_change(&mut self) {}
+    /// Lets the store catch up with what other processes left to do, and prepares for [`Runtime::after_change`].
+    fn before_change(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Lets everything follow that depends on memory: context files, vectors, pages, the eraser.
     fn after_change(&mut self);
@@ -45,8 +47,11 @@ impl dyn Runtime + '_ {
     }
 
     /// Changes memory, and lets everything follow that depends on it.
-    pub fn change<T, E>(&mut self, work: impl FnOnce(&Store) -> Result<T, E>) -> Result<T, E> {
-        self.before_change();
+    pub fn change<T, E: From<StoreError>>(
+        &mut self,
+        work: impl FnOnce(&Store) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.before_change()?;
         let done = work(self.store())?;
         self.after_change();
         Ok(done)

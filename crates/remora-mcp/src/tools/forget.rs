@@ -70,6 +70,8 @@ pub(super) async fn call<M: Memory>(
         }),
         _ => return Err(Failure::new("pass either `ids` or `topic`", format!("such as {EXAMPLE}"))),
     };
+    // Events in the spool may be about the topic, too.
+    asker.memory.write(|rt| Ok(rt.store().catch_up()?)).await?;
     let mut plan = asker.memory.find(request.text_to_embed(), move |rt| forget::plan(rt, &request)).await?;
     plan.unknown.extend(beyond);
     if plan.is_empty() {

@@ -51,7 +51,11 @@ pub fn newest_sound(dir: &DataDir) -> Result<(Option<Backup>, Vec<Backup>), Stor
 /// open.
 pub fn restore(dir: &DataDir, from: &Path, now: Time) -> Result<Restored, StoreError> {
     let _lock = dir.lock_schema()?;
-    if let Some(problem) = verify(from)?.problems.into_iter().next() {
+    let verified = verify(from)?;
+    if verified.is_too_old() {
+        return Err(StoreError::TooOld { path: from.to_owned(), found: verified.schema });
+    }
+    if let Some(problem) = verified.problems.into_iter().next() {
         return Err(StoreError::Damaged { path: from.to_owned(), reason: problem });
     }
     let database = dir.database();

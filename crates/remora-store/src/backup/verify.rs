@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use super::repair;
-use crate::{Store, StoreError, connection, schema};
+use crate::{SchemaAge, Store, StoreError, connection, schema};
 use remora_data::DataDir;
 
 /// Limit for reported problems. A damaged file can have thousands; the first few are enough.
@@ -47,8 +47,13 @@ impl Verified {
     /// Whether a backup may replace it without asking: it is ours, of a version we know, and unusable.
     pub fn is_lost(&self) -> bool {
         // No version is negative.
-        let is_known = self.schema <= 0 || (schema::MIN_VERSION..=schema::VERSION).contains(&self.schema);
+        let is_known = self.schema <= 0 || matches!(schema::age(self.schema), None | Some(SchemaAge::Older));
         !self.is_sound() && !self.is_index_alone() && is_known
+    }
+
+    /// Whether its schema is one that this program does not read.
+    pub(super) fn is_too_old(&self) -> bool {
+        self.schema > 0 && schema::age(self.schema) == Some(SchemaAge::TooOld)
     }
 }
 
@@ -125,8 +130,9 @@ fn examine(path: &Path, depth: Depth, verified: &mut Verified) -> Result<(), Sto
         verified.problems.push(format!("tables are missing: {}", missing.join(", ")));
         return Ok(());
     }
-    if verified.schema < schema::MIN_VERSION {
-        verified.problems.push(format!("it has schema {}, which no Remora of today reads", verified.schema));
+    if schema::age(verified.schema) == Some(SchemaAge::TooOld) {
+        let problem = format!("it has schema {}, which only the Remora that wrote it reads", verified.schema);
+        verified.problems.push(problem);
         return Ok(());
     }
     let key: Option<Vec<u8>> =
@@ -170,13 +176,11 @@ pub(crate) fn tables(db: &Connection) -> Result<BTreeSet<String>, StoreError> {
 }
 
 fn contents(db: &Connection) -> Result<Contents, StoreError> {
-    // Older schemas delete rows instead of marking them.
-    let live = if schema::version(db)? >= schema::MARKS_DELETED { "WHERE deleted_at IS NULL" } else { "" };
-    let sql = format!(
-        "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM user_prompts {live}),
-             (SELECT count(*) FROM observations {live}), (SELECT max(last_activity_at) FROM sessions)"
-    );
-    Ok(db.query_row(&sql, [], |row| {
+    let sql = "SELECT (SELECT count(*) FROM sessions),
+                   (SELECT count(*) FROM user_prompts WHERE deleted_at IS NULL),
+                   (SELECT count(*) FROM observations WHERE deleted_at IS NULL),
+                   (SELECT max(last_activity_at) FROM sessions)";
+    Ok(db.query_row(sql, [], |row| {
         Ok(Contents {
             sessions: row.get(0)?,
             prompts: row.get(1)?,

@@ -17,7 +17,7 @@ use super::find::{self, Criteria, Rows};
 use super::tombstones::{self, Hash};
 use crate::backup::verify;
 use crate::handles::Forget;
-use crate::{Store, StoreError, connection, schema};
+use crate::{SchemaAge, Store, StoreError, connection, schema};
 use remora_data::{DataDir, DataError};
 use remora_data::{log, scratch};
 
@@ -240,25 +240,22 @@ fn still_has(path: &Path, purged: &[Purged]) -> Result<bool, StoreError> {
 }
 
 /// Deletes what was forgotten from a copy, and its free pages, which may be the only place of a topic (`has_bytes`).
-/// Returns whether there was any.
+/// Returns whether there was any. If not, the caller discards the copy, which may have another schema than before.
 fn clean(
     path: &Path,
     hashes: &BTreeSet<Hash>,
     purged: &[Purged],
     has_bytes: bool,
 ) -> Result<bool, StoreError> {
-    let db = connection::open_to_clean(path)?;
-    let version = schema::version(&db)?;
-    if !(schema::MARKS_DELETED..=schema::VERSION).contains(&version) {
-        let reason = format!("it has schema {version}");
-        return Err(StoreError::Damaged { path: path.to_owned(), reason });
-    }
-    if version < schema::FORGETS {
-        // Stand-ins for tables that this version does not have.
-        db.execute_batch(
-            "CREATE TEMP TABLE revisions (id INTEGER, record TEXT, before TEXT);
-             CREATE TEMP TABLE forgettings (id INTEGER);",
-        )?;
+    let mut db = connection::open_to_clean(path)?;
+    // The statements below are those of the present schema. A copy without anything forgotten stays as it is.
+    match schema::age(schema::version(&db)?) {
+        None => {}
+        Some(SchemaAge::Older) => schema::migrate_copy(&mut db)?,
+        Some(age @ (SchemaAge::TooOld | SchemaAge::Newer)) => {
+            let found = schema::version(&db)?;
+            return Err(StoreError::Schema { age, found, known: schema::VERSION });
+        }
     }
     db.execute_batch(include_str!("../search/triggers.sql"))?;
     let transaction = db.unchecked_transaction()?;

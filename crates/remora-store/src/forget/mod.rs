@@ -279,13 +279,14 @@ impl Forget<'_> {
         for record in &records {
             unmark(&transaction, *record, now)?;
         }
-        transaction.execute("DELETE FROM tombstones WHERE forgetting = ?1", [id])?;
+        tombstones::remove_of(&transaction, id)?;
         transaction.execute("DELETE FROM forgettings WHERE id = ?1", [id])?;
         transaction
             .execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01')", [])?;
         changed_in_place(&transaction)?;
         retention::audit(&transaction, "forget undo", &format!("{id}: {} records", records.len()), now)?;
         transaction.commit()?;
+        tombstones::write_file(&self.0.db, self.0.dir())?;
         drop(lock);
         // Documents are made as for any record without them.
         while self.0.index().fill()? {}

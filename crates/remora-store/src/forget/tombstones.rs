@@ -1,15 +1,20 @@
 //! Keyed hashes of what was forgotten, in the database and in the file `forgotten` beside it, because a restored
 //! backup has an old state of the table.
+//!
+//! The file begins with a mark, new each time it is written, and the database has the same mark while its table has the
+//! same hashes. So whoever opens the database sees at once whether it was replaced by one that lacks some. The mark is
+//! removed in the transaction that changes the table, and set again once the file is written.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::hash::Hasher as _;
+use std::io::{self, Read as _};
 
 use remora_core::document::RecordKind;
 use remora_core::fact::FactKey;
 use remora_core::time::Time;
 use remora_sys::file::{self, is_absent};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 use uuid::Uuid;
 
@@ -17,10 +22,15 @@ use super::{ForgetPlan, delete_marked, find, mark, take_out};
 use crate::search::documents;
 use crate::{Store, StoreError, retention};
 use remora_data::DataDir;
-use remora_data::hex;
+use remora_data::{hex, new_uuid};
 
 pub(crate) type Hash = [u8; 16];
 type Key = [u8; 16];
+
+/// Begins the first line of the file, so that it is no hash.
+const MARK: char = '#';
+/// The first line, with the 32 digits of a UUID.
+const MARK_BYTES: u64 = 33;
 
 pub(super) fn key(db: &Connection) -> Result<Key, StoreError> {
     let sql = "SELECT value FROM meta WHERE key = 'hash_key'";
@@ -72,7 +82,7 @@ pub(crate) fn lift(db: &Connection, dir: &DataDir, hash: &Hash) -> Result<(), St
     if db.execute("DELETE FROM tombstones WHERE hash = ?1", [hash])? > 0 {
         let mut known = read_file(dir)?;
         known.remove(hash);
-        replace_file(dir, &known)?;
+        set_mark(db, &replace_file(dir, &known)?)?;
     }
     Ok(())
 }
@@ -87,6 +97,23 @@ pub(super) fn put(
     for hash in hashes {
         insert.execute(params![hash, forgetting])?;
     }
+    clear_mark(db)
+}
+
+/// Removes the tombstones of one forgetting from the table.
+pub(super) fn remove_of(db: &Connection, forgetting: i64) -> Result<(), StoreError> {
+    db.execute("DELETE FROM tombstones WHERE forgetting = ?1", [forgetting])?;
+    clear_mark(db)
+}
+
+fn clear_mark(db: &Connection) -> Result<(), StoreError> {
+    db.execute("DELETE FROM meta WHERE key = 'forgotten_mark'", [])?;
+    Ok(())
+}
+
+fn set_mark(db: &Connection, mark: &str) -> Result<(), StoreError> {
+    let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('forgotten_mark', CAST(?1 AS BLOB))";
+    db.execute(sql, [mark])?;
     Ok(())
 }
 
@@ -98,7 +125,7 @@ pub(super) fn all(db: &Connection) -> Result<BTreeSet<Hash>, StoreError> {
 
 /// Writes the table to the file. The caller holds the lock.
 pub(super) fn write_file(db: &Connection, dir: &DataDir) -> Result<(), StoreError> {
-    replace_file(dir, &all(db)?)
+    set_mark(db, &replace_file(dir, &all(db)?)?)
 }
 
 /// Removes the hashes of one forgetting from the file. The caller holds the lock.
@@ -106,16 +133,37 @@ pub(super) fn remove_from_file(db: &Connection, dir: &DataDir, forgetting: i64) 
     let sql = "SELECT hash FROM tombstones WHERE forgetting IS NOT ?1";
     let mut statement = db.prepare(sql)?;
     let rest = statement.query_map([forgetting], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    replace_file(dir, &rest)
+    replace_file(dir, &rest)?;
+    Ok(())
 }
 
-fn replace_file(dir: &DataDir, hashes: &BTreeSet<Hash>) -> Result<(), StoreError> {
+/// Writes the file and returns its mark.
+fn replace_file(dir: &DataDir, hashes: &BTreeSet<Hash>) -> Result<String, StoreError> {
     let path = dir.forgotten();
-    if hashes.is_empty() && !path.exists() {
-        return Ok(());
-    }
+    let mark = format!("{MARK}{}", new_uuid().simple());
     let lines: String = hashes.iter().map(|hash| hex(hash) + "\n").collect();
-    file::replace(&path, lines.as_bytes()).map_err(StoreError::file(path))
+    file::replace(&path, format!("{mark}\n{lines}").as_bytes()).map_err(StoreError::file(path))?;
+    Ok(mark)
+}
+
+/// The mark of the file. `None` if there is no file; empty if an earlier version wrote it.
+fn file_mark(dir: &DataDir) -> Result<Option<String>, StoreError> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        file::open_regular(&dir.forgotten())?.0.take(MARK_BYTES).read_to_end(&mut line)?;
+        Ok(line)
+    };
+    let line = match read() {
+        Err(error) if is_absent(&error) => return Ok(None),
+        other => other.map_err(StoreError::file(dir.forgotten()))?,
+    };
+    let line = String::from_utf8(line).unwrap_or_default();
+    Ok(Some(if line.starts_with(MARK) { line } else { String::new() }))
+}
+
+fn table_mark(db: &Connection) -> Result<Option<String>, StoreError> {
+    let sql = "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'forgotten_mark'";
+    Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?)
 }
 
 fn read_file(dir: &DataDir) -> Result<BTreeSet<Hash>, StoreError> {
@@ -134,9 +182,33 @@ pub(super) fn from_hex(digits: &str) -> Vec<u8> {
 }
 
 impl Store {
-    /// Forgets again what a restored backup brought back.
-    pub(crate) fn keep_forgotten(&mut self) -> Result<(), StoreError> {
-        if read_file(self.dir())? == all(&self.db)? {
+    /// Whether the table lacks hashes of the file: the database was replaced by an older one.
+    pub(crate) fn may_hold_forgotten(&self) -> Result<bool, StoreError> {
+        let Some(mark) = file_mark(self.dir())? else { return Ok(false) };
+        if table_mark(&self.db)? == Some(mark) {
+            return Ok(false);
+        }
+        // Another process may be between the table and the file, or an earlier version wrote the file.
+        let table = all(&self.db)?;
+        Ok(read_file(self.dir())?.iter().any(|hash| !table.contains(hash)))
+    }
+
+    /// Fails if the database may hold forgotten records. For those who cannot forget them again: hooks, and readers of
+    /// a disk that cannot be written.
+    pub fn refuse_forgotten(&self) -> Result<(), StoreError> {
+        if self.may_hold_forgotten()? {
+            return Err(StoreError::HoldsForgotten { path: self.dir().database() });
+        }
+        Ok(())
+    }
+
+    /// Forgets again what a restored backup brought back, and completes the file.
+    pub(crate) fn keep_forgotten(&self) -> Result<(), StoreError> {
+        let is_complete = match file_mark(self.dir())? {
+            None => !self.db.prepare_cached("SELECT 1 FROM tombstones")?.exists([])?,
+            mark => table_mark(&self.db)? == mark,
+        };
+        if is_complete {
             return Ok(());
         }
         // Another process may be forgetting: compared again while none can.
@@ -151,7 +223,7 @@ impl Store {
         Ok(())
     }
 
-    fn forget_again(&mut self, missing: &BTreeSet<Hash>) -> Result<(), StoreError> {
+    fn forget_again(&self, missing: &BTreeSet<Hash>) -> Result<(), StoreError> {
         let now = self.dir().now();
         let transaction = self.begin()?;
         put(&transaction, missing, None)?;
@@ -188,18 +260,22 @@ pub(super) fn remove(db: &Connection, doomed: &ForgetPlan, now: Time) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use remora_core::document::RecordId;
+    use remora_core::ids::ObservationId;
     use remora_core::memory::ObservationType;
     use remora_core::privacy::{Draft, SavedText};
+    use remora_core::settings::Sync;
 
+    use super::super::{Reason, Terms};
     use super::*;
     use crate::{SaveFor, SavedBy, locate};
 
-    #[test]
-    fn a_restored_database_with_as_many_tombstones_forgets_what_it_does_not_know() {
-        let temp = tempfile::tempdir().unwrap();
-        let dir = DataDir::new(temp.path().join("data"));
-        let store = Store::open(&dir).unwrap();
-        let project = store.projects().adopt(&locate(temp.path()), Time(1)).unwrap();
+    /// A store that knows one text.
+    fn knows_a_text(dir: &DataDir) -> (Store, ObservationId) {
+        let store = Store::open_caught_up(dir).unwrap();
+        let project = store.projects().adopt(&locate(dir.path()), Time(1)).unwrap();
         let draft = Draft {
             text: "Totals are cents.".to_owned(),
             title: None,
@@ -209,7 +285,82 @@ mod tests {
         };
         let text = SavedText::new(&draft).unwrap();
         let id =
-            store.records().save(&SaveFor::Project(project), &text, SavedBy::Program, Time(1)).unwrap().id();
+            store.records().save(&SaveFor::Project(project), &text, SavedBy::Person, Time(1)).unwrap().id();
+        (store, id)
+    }
+
+    fn forget(store: &mut Store, id: ObservationId) {
+        let doomed = store
+            .forget()
+            .select(&[RecordId { kind: RecordKind::Observation, number: id.0 }], Reason::Named)
+            .unwrap();
+        let terms =
+            Terms { topic: None, project: None, undo: Duration::ZERO, by: "ids", who: SavedBy::Person };
+        store.forget().forget(&doomed, &terms, Time(2)).unwrap();
+    }
+
+    /// Whether file and table are known to have the same hashes, without reading them.
+    fn is_marked(store: &Store) -> bool {
+        let mark = file_mark(store.dir()).unwrap();
+        mark.is_some() && mark == table_mark(&store.db).unwrap()
+    }
+
+    #[test]
+    fn a_database_replaced_by_hand_is_read_by_nobody_before_it_has_forgotten_again() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        let (mut store, id) = knows_a_text(&dir);
+        let copy = temp.path().join("copy.db");
+        crate::backup::copy_to(&dir, &copy).unwrap();
+        forget(&mut store, id);
+        drop(store);
+        fs::copy(&copy, dir.database()).unwrap();
+
+        let refused = Store::open_read_only_for_hook(&dir).unwrap_err();
+        assert!(matches!(refused, StoreError::HoldsForgotten { .. }), "{refused}");
+        let hook = Store::open_for_hook(&dir, Sync::Normal).unwrap();
+        assert!(matches!(hook.refuse_forgotten(), Err(StoreError::HoldsForgotten { .. })));
+        assert!(hook.records().observation(id).unwrap().is_some());
+        let store = Store::open(&dir).unwrap();
+        assert_eq!(store.records().observation(id).unwrap(), None);
+        assert!(store.forget().must_erase().unwrap(), "its bytes are still in free pages");
+        hook.refuse_forgotten().unwrap();
+        assert_eq!(
+            Store::open_read_only_for_hook(&dir).unwrap().unwrap().records().observation(id).unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn file_and_table_have_the_same_mark_only_while_they_have_the_same_hashes() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        let (mut store, id) = knows_a_text(&dir);
+        assert!(!dir.forgotten().exists() && !store.may_hold_forgotten().unwrap());
+        forget(&mut store, id);
+        assert!(is_marked(&store));
+        store.forget().undo(None, Time(1)).unwrap().unwrap();
+        assert!(is_marked(&store) && all(&store.db).unwrap().is_empty());
+        // A process that was killed between the table and the file.
+        put(&store.db, &BTreeSet::from([[7; 16]]), None).unwrap();
+        assert!(!is_marked(&store) && !store.may_hold_forgotten().unwrap());
+        store.catch_up().unwrap();
+        assert!(is_marked(&store) && read_file(&dir).unwrap() == BTreeSet::from([[7; 16]]));
+        lift(&store.db, &dir, &[7; 16]).unwrap();
+        assert!(is_marked(&store) && read_file(&dir).unwrap().is_empty());
+        // A file as earlier versions wrote it.
+        fs::write(dir.forgotten(), hex(&[8; 16]) + "\n").unwrap();
+        assert!(store.may_hold_forgotten().unwrap());
+        drop(store);
+        let store = Store::open(&dir).unwrap();
+        assert!(is_marked(&store) && all(&store.db).unwrap() == BTreeSet::from([[8; 16]]));
+    }
+
+    #[test]
+    fn a_restored_database_with_as_many_tombstones_forgets_what_it_does_not_know() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path().join("data"));
+        let (store, id) = knows_a_text(&dir);
         // The table has one hash that was lifted since, and the file the one of this observation.
         put(&store.db, &BTreeSet::from([[7; 16]]), None).unwrap();
         let sql = "SELECT uuid FROM observations WHERE id = ?1";

@@ -1,4 +1,4 @@
--- The schema. `mod.rs` has its version and creates a new database from this file; `from_9.sql` migrates version 9.
+-- The whole schema. `mod.rs` has its version, creates a new database from this file, and brings older ones to it.
 --
 -- * Times are epoch milliseconds in UTC. An `_at` column is NULL until it happens.
 -- * Ids are shown to people and stored by agents, so they are AUTOINCREMENT: no id is ever used twice.
@@ -11,16 +11,25 @@
 -- Settings of the database itself
 ------------------------------------------------------------------------------------------------------------------------
 
--- Keys: hash_key, vectors_epoch, documents_missing, embedding_model, vectors_at, turns_left_out, notes_always,
--- notes_state, changed_files_PROJECT, memory_changed, called_wrong.
+-- hash_key               key of the hashes in idempotency_key and tombstones, so that a forgotten text cannot be guessed
+-- forgotten_mark         first line of the file `forgotten` when it last had the same hashes as tombstones
+-- vectors_epoch          changes when vectors that a process may hold in memory are no longer valid
+-- embedding_model        model that makes the vectors
+-- vectors_at             when vectors were last stored, in digits
+-- turns_left_out         there while turns get no vectors
+-- documents_missing      there while some records may have no documents
+-- memory_changed         changes when a record is changed in place
+-- called_wrong           turns and summaries that were called wrong, as JSON
+-- judged_by_programs     records whose last verdict, or end, is a program's, as JSON
+-- notes_always           ids of the notes for every session, as JSON
+-- notes_state            result of the last sync of the notes, as JSON
+-- changed_files_PROJECT  uncommitted files of a project, as JSON
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Key of the hashes in idempotency_key, so that a forgotten text cannot be guessed from them.
 INSERT INTO meta (key, value) VALUES ('hash_key', randomblob(16));
--- Changes when vectors that a process may hold in memory are no longer valid.
 INSERT INTO meta (key, value) VALUES ('vectors_epoch', randomblob(8));
 
 ------------------------------------------------------------------------------------------------------------------------
@@ -376,6 +385,10 @@ CREATE VIRTUAL TABLE documents_trigram USING fts5 (
     content = 'documents', content_rowid = 'id', tokenize = 'trigram remove_diacritics 1', columnsize = 0
 );
 
+-- Deleted entries are removed from the index at once, instead of being marked.
+INSERT INTO documents_text (documents_text, rank) VALUES ('secure-delete', 1);
+INSERT INTO documents_trigram (documents_trigram, rank) VALUES ('secure-delete', 1);
+
 -- One byte for each dimension, times `scale`. Vectors are compared with those of the same model only. Ids increase,
 -- so that a process that holds vectors in memory can load the new ones.
 CREATE TABLE vectors (
@@ -458,7 +471,6 @@ CREATE TABLE audit_log (
 ------------------------------------------------------------------------------------------------------------------------
 -- Forgetting and editing
 ------------------------------------------------------------------------------------------------------------------------
--- Added in version 11.
 
 -- Keyed hashes of what was forgotten: of record uuids, of content, and idempotency keys of events. They hold no text.
 -- Capture and the observer check them, so that nothing forgotten comes back.
@@ -499,7 +511,3 @@ CREATE TABLE revisions (
     source     TEXT NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;
-
--- Deleted entries are removed from the index at once, instead of being marked.
-INSERT INTO documents_text (documents_text, rank) VALUES ('secure-delete', 1);
-INSERT INTO documents_trigram (documents_trigram, rank) VALUES ('secure-delete', 1);

@@ -1,8 +1,13 @@
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
-use remora_core::fact::{Fact, FactKind, FactScope, FactSource};
+use remora_core::fact::FactScope;
 use remora_core::ids::{DocumentId, FactId, NoteId, ObservationId, ProjectId, SessionId, SummaryId};
 use remora_core::memory::{Memory, Summary};
 use remora_core::time::Time;
+use uuid::Uuid;
 
 use super::*;
 use crate::backup::verify;
@@ -10,18 +15,11 @@ use crate::search::filters::Conditions;
 use crate::search::finding::passing_sql;
 use crate::search::rows::outlines_sql;
 use crate::search::{Filters, Weights};
-use crate::{NewFact, Recall, SavedBy, Selection, Store, material};
+use crate::writing::content_hash;
+use crate::{Recall, SavedBy, Selection, Store, material};
 
-const SCHEMA_9: &str = include_str!("../../tests/fixtures/version_9.sql");
-const ROWS_9: &str = include_str!("../../tests/fixtures/version_9_rows.sql");
-const SCHEMAS_SINCE_10: [(i64, &str); 4] = [
-    (10, include_str!("../../tests/fixtures/version_10.sql")),
-    (11, include_str!("../../tests/fixtures/version_11.sql")),
-    (12, include_str!("../../tests/fixtures/version_12.sql")),
-    (13, include_str!("../../tests/fixtures/version_13.sql")),
-];
-const ROWS_10: &str = include_str!("../../tests/fixtures/version_10_rows.sql");
-const ROWS_11: &str = include_str!("../../tests/fixtures/version_11_rows.sql");
+/// The database of every version that a step begins with, as the build that wrote it left it.
+const FIXTURES: [(i64, &str); 1] = [(14, include_str!("../../tests/fixtures/version_14.sql"))];
 
 /// Everything that a database consists of besides its rows.
 const WHOLE_SCHEMA: &str = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
@@ -33,27 +31,21 @@ fn new_dir() -> (tempfile::TempDir, DataDir) {
     (temp, dir)
 }
 
-/// A data directory with a database that these statements create.
-fn of(statements: &[&str]) -> (tempfile::TempDir, DataDir) {
+/// A data directory with the database of an older version.
+fn of_version(version: i64) -> (tempfile::TempDir, DataDir) {
     let (temp, dir) = new_dir();
+    let (_, sql) = FIXTURES.into_iter().find(|(of, _)| *of == version).unwrap();
     private_file().create_new(true).write(true).open(dir.database()).unwrap();
     let old = connection::open_to_build(&dir.database()).unwrap();
-    for sql in statements {
-        old.execute_batch(sql).unwrap();
-    }
+    old.execute_batch(sql).unwrap();
+    assert_eq!(super::version(&old).unwrap(), version);
     old.close().unwrap();
     (temp, dir)
 }
 
-/// A data directory with a database of version 9.
-fn of_version_9() -> (tempfile::TempDir, DataDir) {
-    of(&[SCHEMA_9, ROWS_9])
-}
-
-/// A data directory with a database of version 10 to 13.
-fn of_later(version: i64, schema: &str) -> (tempfile::TempDir, DataDir) {
-    let added = if version >= FORGETS { ROWS_11 } else { "" };
-    of(&[schema, ROWS_10, added])
+/// A data directory with the memory of the last fixture.
+fn of_last_version() -> (tempfile::TempDir, DataDir) {
+    of_version(STEPS.last().unwrap().from)
 }
 
 /// The rows of a query as text.
@@ -68,283 +60,186 @@ fn rows(db: &Connection, sql: &str) -> Vec<String> {
 }
 
 #[test]
+fn the_steps_are_one_way_from_the_oldest_version_to_the_newest_and_each_has_a_fixture() {
+    for pair in STEPS.windows(2) {
+        assert_eq!(pair[0].to, pair[1].from);
+    }
+    assert!(STEPS.iter().all(|step| step.from < step.to));
+    assert_eq!(STEPS.last().unwrap().to, VERSION);
+    let begins: Vec<i64> = STEPS.iter().map(|step| step.from).collect();
+    assert_eq!(FIXTURES.map(|(version, _)| version).to_vec(), begins);
+}
+
+#[test]
 fn a_new_and_a_migrated_database_have_the_same_schema() {
     let schema = |dir: &DataDir| {
         Store::open(dir).unwrap();
         let db = connection::open_for_owner(&dir.database()).unwrap();
+        assert_eq!(version(&db).unwrap(), VERSION);
         rows(&db, WHOLE_SCHEMA)
     };
     let (_new, new) = new_dir();
-    let (_old, old) = of_version_9();
-    assert_eq!(schema(&old), schema(&new));
-    assert_eq!(version(&connection::open_for_owner(&old.database()).unwrap()).unwrap(), VERSION);
-}
-
-/// The rows of a table in some of its columns.
-struct Table {
-    name: String,
-    columns: Vec<String>,
-    rows: Vec<String>,
-}
-
-impl Table {
-    fn rows(db: &Connection, name: &str, columns: &[String]) -> Vec<String> {
-        rows(db, &format!("SELECT {} FROM {name} ORDER BY 1, 2", columns.join(", ")))
+    let expected = schema(&new);
+    for (version, _) in FIXTURES {
+        let (_old, old) = of_version(version);
+        assert_eq!(schema(&old), expected, "version {version}");
     }
 }
 
-/// All tables that pass, with their columns that are not among `changed`. Each has a row.
-fn tables_of(db: &Connection, changed: &[(&str, &str)], passes: impl Fn(&str) -> bool) -> Vec<Table> {
-    let mut names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").unwrap();
+/// Every row of every table, those of SQLite and of the full text included, by table. Each has one.
+fn every_row(db: &Connection) -> BTreeMap<String, Vec<String>> {
+    let mut names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
     let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     let read = |name: String| {
-        let all = db.prepare(&format!("SELECT * FROM {name}")).unwrap();
-        let is_kept = |column: &&str| !changed.contains(&(name.as_str(), column));
-        let columns: Vec<String> = all.column_names().filter(is_kept).map(str::to_owned).collect();
-        let rows = Table::rows(db, &name, &columns);
+        let mut rows = rows(db, &format!("SELECT * FROM {name}"));
         assert!(!rows.is_empty(), "the fixture has no row in {name}");
-        Table { name, columns, rows }
+        rows.sort_unstable();
+        (name, rows)
     };
-    names.into_iter().filter(|name| passes(name)).map(read).collect()
+    names.into_iter().map(read).collect()
 }
 
-/// Checks that a migrated database has these rows, and that nothing in it is broken.
-fn has_kept(store: &Store, before: Vec<Table>) {
-    for Table { name, columns, rows } in before {
-        assert_eq!(Table::rows(&store.db, &name, &columns), rows, "{name}");
+#[test]
+fn every_row_of_an_older_version_is_there_after_the_migration() {
+    for (version, _) in FIXTURES {
+        let (_temp, dir) = of_version(version);
+        let before = every_row(&connection::open_for_owner(&dir.database()).unwrap());
+        assert_eq!(before.len(), 33, "the tables of version {version}");
+        let store = Store::open(&dir).unwrap();
+        assert_eq!(every_row(&store.db), before, "version {version}");
+        assert_eq!(rows(&store.db, "PRAGMA foreign_key_check"), [""; 0]);
+        assert_eq!(rows(&store.db, "PRAGMA foreign_keys"), ["Integer(1)"]);
+        assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+        for table in ["documents_text", "documents_trigram"] {
+            let config = format!("SELECT k, v FROM {table}_config WHERE k = 'secure-delete'");
+            assert_eq!(rows(&store.db, &config), ["Text(\"secure-delete\") Integer(1)"]);
+        }
     }
-    assert_eq!(rows(&store.db, "PRAGMA foreign_key_check"), [""; 0]);
-    assert_eq!(rows(&store.db, "PRAGMA foreign_keys"), ["Integer(1)"]);
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
 }
 
 #[test]
-fn every_row_of_version_9_is_there_after_the_migration() {
-    let (_temp, dir) = of_version_9();
-    // Columns that have another meaning now, are in another table, or are gone.
-    let changed = [
-        ("observations", "source_event_ids"),
-        ("observations", "content_hash"),
-        ("observations", "superseded_by"),
-        ("observations", "concepts"),
-        ("observations", "files_read"),
-        ("observations", "files_modified"),
-        ("observations", "provider"),
-        ("observation_feedback", "pinned"),
-        ("session_summaries", "source_event_ids"),
-        ("facts", "scope"),
-        ("llm_usage", "kind"),
-    ];
-    let old = connection::open_for_owner(&dir.database()).unwrap();
-    let before = tables_of(&old, &changed, |name| !name.contains("documents"));
-    assert_eq!(before.len(), 16);
-    drop(old);
-    has_kept(&Store::open(&dir).unwrap(), before);
-}
-
-#[test]
-fn data_that_version_9_stored_differently_is_read_unchanged() {
-    let (_temp, dir) = of_version_9();
+fn the_memory_of_version_14_is_read_as_it_was() {
+    let (_temp, dir) = of_version(14);
     let store = Store::open(&dir).unwrap();
-    let tide = store.records().observation(ObservationId(3)).unwrap().unwrap();
-    assert_eq!(tide.observation.concepts, ["gotcha", "how-it-works"]);
-    assert_eq!(tide.observation.files_read, ["README.md", "/mnt/tree/docs/say \"hi\".md"]);
-    assert_eq!(tide.observation.files_modified, ["src/tide.rs", "src/clock.rs"]);
-    let sources = tide.source_event_ids.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(sources, ["01900000-0000-7000-8000-000000000021", "01900000-0000-7000-8000-000000000022"]);
-    assert_eq!((tide.pinned_at, tide.feedback.injected), (None, 5));
-    let utc = store.records().observation(ObservationId(8)).unwrap().unwrap();
-    assert_eq!((utc.pinned_at, utc.feedback.useful), (Some(Time(5100)), 2));
-    let providers = (tide.provider.as_str(), utc.provider.as_str());
-    assert_eq!(providers, ("builtin", "program"), "it is unknown who saved it");
-    let written =
-        rows(&store.db, "SELECT path_reversed FROM observation_files ORDER BY observation_id, how, position");
-    let files = tide.observation.files_modified.iter().chain(&tide.observation.files_read);
-    let expected: Vec<String> =
-        files.map(|file| format!("Text({:?})", crate::about_file::reversed(file))).collect();
-    assert_eq!(written, expected, "as they are written today");
-
-    // Replaced observations stay replaced, and content learned again in the same session is recognized.
-    let start = store.injections().session_context(ProjectId(1), Recall::Everything, 5).unwrap();
-    assert_eq!(start.observations.iter().map(|known| known.id).collect::<Vec<_>>(), [8]);
-    assert_eq!(store.index().documents(&[DocumentId(1)]).unwrap()[0].superseded_by, Some(ObservationId(8)));
+    let horn = store.records().observation(ObservationId(3)).unwrap().unwrap();
+    assert_eq!(horn.observation.title, "Fog horn");
+    assert_eq!(horn.observation.facts, ["two blasts a minute", "the bell is retired"]);
+    assert_eq!((horn.pinned_at, horn.feedback.useful), (Some(Time(1_795_062_721_168)), 1));
+    let lamp = store.records().observation(ObservationId(10)).unwrap().unwrap();
+    assert_eq!(lamp.observation.files_modified, ["src/lamp.rs"]);
+    assert_eq!((lamp.provider.as_str(), lamp.model.as_str()), ("openai", "fake-model"));
+    assert_eq!(
+        store.records().observation(ObservationId(11)).unwrap(),
+        None,
+        "forgotten, and not purged yet"
+    );
     let session: [u8; 16] =
-        store.db.query_row("SELECT uuid FROM sessions WHERE id = 1", [], |row| row.get(0)).unwrap();
-    let hash = content_hash(Uuid::from_bytes(session), &tide.observation.title, &tide.observation.narrative);
+        store.db.query_row("SELECT uuid FROM sessions WHERE id = 11", [], |row| row.get(0)).unwrap();
+    let hash = content_hash(Uuid::from_bytes(session), &lamp.observation.title, &lamp.observation.narrative);
     let stored: String = store
         .db
-        .query_row("SELECT content_hash FROM observations WHERE id = 3", [], |row| row.get(0))
+        .query_row("SELECT content_hash FROM observations WHERE id = 10", [], |row| row.get(0))
         .unwrap();
-    assert_eq!(stored, hash);
+    assert_eq!(stored, hash, "content learned again in the same session is recognized");
 
-    // Of two values of a key, the later one holds.
+    let start = store.injections().session_context(ProjectId(1), Recall::Everything, 5).unwrap();
+    let mut injected: Vec<i64> = start.observations.iter().map(|known| known.id).collect();
+    injected.sort_unstable();
+    assert_eq!(injected, [3, 4, 7, 10], "without what is replaced, wrong or forgotten");
     let fact = |id| store.facts().get(FactId(id)).unwrap().unwrap();
-    assert_eq!((fact(1).scope, fact(1).fact.value.as_str()), (FactScope::Global, "helix"));
-    assert_eq!((fact(2).valid_to, fact(4).valid_to), (Some(Time(300)), None));
-    assert_eq!((fact(5).valid_to, fact(6).valid_to), (Some(Time(401)), None));
-    assert_eq!(store.facts().conflicts(Some(ProjectId(4)), &"host".into()).unwrap(), [], "both held");
-    assert_eq!(store.counts().unwrap().facts, 3);
-
-    assert_eq!(store.notes().get(NoteId(7)).unwrap().unwrap().title, "Harbour");
-    let vault: String = store.db.query_row("SELECT vault FROM notes", [], |row| row.get(0)).unwrap();
-    assert_eq!(vault, "/home/dev/vault");
-    assert_eq!(store.notes().always_injected().unwrap()[0].text, "The harbour");
-    assert!(store.injections().before(SessionId(1)).unwrap().records.contains(&"3".parse().unwrap()));
-    assert_eq!(store.records().summary(SummaryId(2)).unwrap().unwrap().summary.files_edited, ["src/tide.rs"]);
+    assert_eq!((fact(6).scope, fact(6).fact.value.as_str()), (FactScope::Global, "answer in English"));
+    assert_eq!((fact(4).valid_to, fact(5).valid_to), (Some(Time(1_795_062_720_985)), None));
+    assert_eq!(store.counts().unwrap().facts, 5);
+    assert_eq!(store.notes().get(NoteId(1)).unwrap().unwrap().title, "Winter");
+    assert_eq!(store.notes().always_injected().unwrap()[0].title, "Winter");
+    assert!(store.injections().before(SessionId(10)).unwrap().records.contains(&"3".parse().unwrap()));
+    assert_eq!(store.records().summary(SummaryId(5)).unwrap().unwrap().summary.files_edited, ["src/lamp.rs"]);
     assert_eq!(store.files().context_files(ProjectId(1)).unwrap()[0].files, ["CLAUDE.md"]);
-    for uuid in ["SELECT uuid FROM user_prompts", "SELECT uuid FROM notes"] {
-        let mut statement = store.db.prepare(uuid).unwrap();
-        let uuids = statement.query_map([], |row| row.get(0).map(Uuid::from_bytes)).unwrap();
-        assert!(uuids.map(Result::unwrap).all(|uuid| uuid.get_version_num() == 7), "{uuid}");
-    }
+    let undone = Store::open(&dir).unwrap().forget().undo(None, Time(1_795_062_723_602)).unwrap().unwrap();
+    assert_eq!(undone.records, ["11".parse().unwrap()]);
+    assert_eq!(store.records().observation(ObservationId(11)).unwrap().unwrap().observation.facts, [""; 0]);
 }
 
 #[test]
-fn documents_of_version_9_are_found() {
-    let (_temp, dir) = of_version_9();
+fn documents_of_version_14_are_found() {
+    let (_temp, dir) = of_version(14);
     let store = Store::open(&dir).unwrap();
     let weights = Weights { title: 1.0, body: 1.0, prompt: 1.0, before: 1.0, after: 1.0, short: 400.0 };
-    let found = |expression: &str| -> Vec<i64> {
+    let found = |expression: &str| -> Vec<String> {
         let filters = Filters::new(ProjectScope::All);
-        let mut found: Vec<i64> = store
-            .index()
-            .matching(expression, weights, &filters, None, DocumentId(0), 100)
-            .unwrap()
-            .into_iter()
-            .map(|found| found.document.0)
-            .collect();
-        found.sort_unstable();
-        found
+        let found = store.index().matching(expression, weights, &filters, None, DocumentId(0), 100).unwrap();
+        let documents: Vec<DocumentId> = found.into_iter().map(|found| found.document).collect();
+        let rows = store.index().documents(&documents).unwrap();
+        let mut records: Vec<String> = rows.into_iter().map(|row| row.record.to_string()).collect();
+        records.sort_unstable();
+        records.dedup();
+        records
     };
-    assert_eq!(found("\"tides\""), [1, 2]);
-    assert_eq!(found("\"late\""), [1, 6]);
-    assert_eq!(found("\"delay\" OR \"helix\" OR \"harbour\""), [5, 7, 10]);
-    assert_eq!(found("\"port\""), [9], "only the value that holds");
-    let filters = Filters { concepts: vec!["GOTCHA".into()], ..Filters::new(ProjectScope::All) };
-    let few = store.index().few_passing(&filters).unwrap().unwrap();
-    assert_eq!(few, [DocumentId(1), DocumentId(2)].into());
-    let filters = Filters { files_modified: vec!["tide".into()], ..Filters::new(ProjectScope::All) };
-    assert!(store.index().few_passing(&filters).unwrap().unwrap().contains(&DocumentId(1)));
-    let mut vectors = Vec::new();
+    assert_eq!(found("\"blasts\""), ["3", "s4", "t4"]);
+    assert_eq!(found("\"buoys\" OR \"gulls\" OR \"tuesdays\""), ["9", "f8", "n2"]);
+    assert_eq!(found("\"cave\" OR \"key\""), [""; 0], "forgotten");
+    let filters = Filters { files_modified: vec!["lamp".into()], ..Filters::new(ProjectScope::All) };
+    assert!(!store.index().few_passing(&filters).unwrap().unwrap().is_empty());
+    let mut vectors = 0;
     store
         .index()
-        .each_vector(Some(ProjectId(1)), "test-model", None, |document, scale, value| {
-            vectors.push((document.0, scale, value.to_vec()));
+        .each_vector(Some(ProjectId(1)), "all-MiniLM-L6-v2/int8-32", None, |_, _, value| {
+            assert_eq!(value.len(), 384);
+            vectors += 1;
         })
         .unwrap();
-    vectors.sort_by_key(|vector| vector.0);
-    assert_eq!(vectors, [(1, 0.5, vec![1, 2]), (3, 0.25, vec![3, 4])]);
+    assert!(vectors > 20, "{vectors}");
 }
 
 #[test]
-fn a_continued_session_of_version_9_replaces_only_the_summary_that_it_extends() {
-    let (_temp, dir) = of_version_9();
+fn a_turn_that_waits_in_a_queue_of_version_14_is_handed_out() {
+    let (_temp, dir) = of_version(14);
     let store = Store::open(&dir).unwrap();
     let batch = store.queue().claim_next("me", 100, std::time::Duration::ZERO, Time::now()).unwrap().unwrap();
-    assert_eq!(store.records().summary_before(&batch).unwrap().unwrap().summary.request, "Mend the sail");
-    let summary =
-        Summary { request: "Mend the sail".into(), completed: "two seams".into(), ..Summary::default() };
+    assert_eq!((batch.session, batch.prompt_number, batch.events.len()), (SessionId(13), 1, 4));
+    let summary = Summary {
+        request: "Paint the gallery rail".into(),
+        completed: "painted".into(),
+        ..Summary::default()
+    };
     let memory = Memory { summary: Some(summary), ..Memory::default() };
     store.queue().confirm(&batch, &memory, None, Time::now()).unwrap();
-    let found = store.index().newest(&Filters::new(ProjectScope::One(ProjectId(4))), 100).unwrap();
+    let found = store.index().newest(&Filters::new(ProjectScope::One(ProjectId(1))), 100).unwrap();
     let found = store.index().documents(&found).unwrap();
-    let found: Vec<_> = found.iter().filter(|row| row.record.kind == RecordKind::Summary).collect();
-    let said: Vec<_> = found.iter().map(|row| (row.record.number, row.body.as_str())).collect();
-    assert_eq!(said, [(6, "Mend the sail"), (4, "Paint the mast")]);
+    assert!(
+        found
+            .iter()
+            .any(|row| row.record.kind == RecordKind::Summary && row.body == "Paint the gallery rail")
+    );
+    assert_eq!(store.counts().unwrap().pending, 1);
 }
 
 #[test]
 fn a_migration_is_preceded_by_a_backup_and_runs_once() {
-    let (_temp, dir) = of_version_9();
+    let (_temp, dir) = of_last_version();
     let mut connection = connection::open_for_owner(&dir.database()).unwrap();
+    let before = every_row(&connection);
     migrate(&mut connection, &dir).unwrap();
     migrate(&mut connection, &dir).unwrap();
     assert_eq!(version(&connection).unwrap(), VERSION);
     let backups: Vec<_> = fs::read_dir(dir.backups()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(backups.len(), 1);
     let copy = connection::open_for_owner(&backups[0]).unwrap();
-    assert_eq!(version(&copy).unwrap(), MIN_VERSION);
-    assert_eq!(rows(&copy, "SELECT id FROM observations"), ["Integer(3)", "Integer(8)", "Integer(9)"]);
+    assert_eq!(version(&copy).unwrap(), STEPS.last().unwrap().from);
+    assert_eq!(every_row(&copy), before);
 }
 
 #[test]
-fn versions_10_to_13_get_the_schema_of_a_new_database_and_keep_every_row() {
-    let (_new, new) = new_dir();
-    let fresh = rows(&Store::open(&new).unwrap().db, WHOLE_SCHEMA);
-    for (version, schema) in SCHEMAS_SINCE_10 {
-        let (_temp, dir) = of_later(version, schema);
-        let old = connection::open_for_owner(&dir.database()).unwrap();
-        assert_eq!(super::version(&old).unwrap(), version);
-        // FTS5 has its own tables behind a full-text table.
-        let before = tables_of(&old, &DROPPED_SINCE_10, |name| {
-            !name.starts_with("documents_text") && !name.starts_with("documents_trigram")
-        });
-        assert_eq!(before.len(), if version < FORGETS { 21 } else { 24 });
-        drop(old);
-        let store = Store::open(&dir).unwrap();
-        assert_eq!(rows(&store.db, WHOLE_SCHEMA), fresh, "version {version}");
-        has_kept(&store, before);
-        for table in ["documents_text", "documents_trigram"] {
-            let config = format!("SELECT k, v FROM {table}_config WHERE k = 'secure-delete'");
-            assert_eq!(rows(&store.db, &config), ["Text(\"secure-delete\") Integer(1)"]);
-            let found = format!("SELECT rowid FROM {table} WHERE {table} MATCH 'helix'");
-            assert_eq!(rows(&store.db, &found), ["Integer(3)"], "version {version}");
+fn of_many_that_open_an_older_database_at_once_one_migrates_it() {
+    let (_temp, dir) = of_last_version();
+    let before = every_row(&connection::open_for_owner(&dir.database()).unwrap());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| assert_eq!(version(&Store::open(&dir).unwrap().db).unwrap(), VERSION));
         }
-    }
-}
-
-/// Facts whose keys were stored as typed. Columns are those that versions 9 to 13 share.
-const TYPED_KEYS: &str = "
-    INSERT INTO facts (id, uuid, key, value, source, trust, created_at, updated_at COLUMNS) VALUES
-        (20, randomblob(16), 'Base  URL', 'one', 'agent', 0.5, 400, 400 VALUES_AT_400),
-        (21, randomblob(16), 'base url', 'two', 'agent', 0.5, 500, 500 VALUES_AT_500),
-        (22, randomblob(16), 'Größe', 'drei', 'user', 1.0, 400, 400 VALUES_AT_400),
-        (23, randomblob(16), 'GRÖßE', 'vier', 'agent', 0.5, 400, 400 VALUES_AT_400);
-    INSERT INTO documents (id, kind, record_id, part, lead, created_at, title, body, prompt, before, after) VALUES
-        (40, 'fact', 20, 'fact', 1, 400, 'Base  URL', 'one', '', '', ''),
-        (41, 'fact', 22, 'fact', 1, 400, 'Größe', 'drei', '', '', '');
-    INSERT INTO vectors (document_id, model, scale, value) VALUES (40, 'test-model', 0.5, x'0102');
-    INSERT INTO documents_text (documents_text) VALUES ('rebuild');
-    INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');";
-
-#[test]
-fn keys_that_differ_in_case_or_spaces_are_one_after_a_migration() {
-    let later = SCHEMAS_SINCE_10.map(|(version, schema)| (version, of_later(version, schema)));
-    for (version, (_temp, dir)) in std::iter::once((9, of_version_9())).chain(later) {
-        let (columns, values) =
-            if version == 9 { (", scope", ", 'user'") } else { (", kind, valid_from", ", 'fact', ") };
-        let at = |time: &str| if version == 9 { values.to_owned() } else { format!("{values}{time}") };
-        let typed = TYPED_KEYS.replace(" COLUMNS", columns);
-        let typed = typed.replace(" VALUES_AT_400", &at("400")).replace(" VALUES_AT_500", &at("500"));
-        let before = connection::open_for_owner(&dir.database()).unwrap();
-        before.execute_batch(&typed).unwrap();
-        before.close().unwrap();
-
-        let store = Store::open(&dir).unwrap();
-        let ended = |id| store.facts().get(FactId(id)).unwrap().unwrap().valid_to;
-        let found = [20, 21, 22, 23].map(ended);
-        assert_eq!(found, [Some(Time(500)), None, None, Some(Time(401))], "version {version}");
-        assert_eq!(store.facts().conflicts(None, &"größe".into()).unwrap(), []);
-        assert_eq!(store.facts().history(None, &"BASE url".into()).unwrap().len(), 2);
-        let title = "SELECT id, title FROM documents WHERE id IN (40, 41)";
-        assert_eq!(rows(&store.db, title), ["Integer(41) Text(\"größe\")"], "version {version}");
-        assert_eq!(rows(&store.db, "PRAGMA foreign_key_check"), [""; 0]);
-        assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
-        let stated = Fact {
-            kind: FactKind::Fact,
-            key: "base url".into(),
-            value: "three".into(),
-            source: FactSource::Agent,
-            trust: 0.5,
-        };
-        let new = NewFact { fact: stated, project: None, session: None, prompt_number: None, at: Time(600) };
-        store.facts().record(&new).unwrap();
-        assert_eq!(
-            store.facts().get(FactId(21)).unwrap().unwrap().valid_to,
-            Some(Time(600)),
-            "version {version}"
-        );
-    }
+    });
+    assert_eq!(every_row(&Store::open(&dir).unwrap().db), before);
+    assert_eq!(fs::read_dir(dir.backups()).unwrap().count(), 1);
 }
 
 #[test]
@@ -378,32 +273,94 @@ fn plan(store: &Store, sql: &str) -> Vec<String> {
     statement.raw_query().mapped(|row| row.get(3)).map(Result::unwrap).collect()
 }
 
-#[test]
-fn a_failing_migration_changes_nothing() {
-    let (_temp, dir) = of_version_9();
-    let mut connection = connection::open_for_owner(&dir.database()).unwrap();
-    let all = "SELECT type, name, sql FROM sqlite_schema ORDER BY rowid";
-    let before = rows(&connection, all);
-    let broken = format!("{FROM_9}; INSERT INTO nowhere VALUES (1)");
-    assert!(migrate_with(&mut connection, &dir, &broken).is_err());
-    assert_eq!(version(&connection).unwrap(), MIN_VERSION);
-    assert_eq!(rows(&connection, all), before);
-    assert_eq!(rows(&connection, "SELECT count(*) FROM observations"), ["Integer(3)"]);
-    migrate(&mut connection, &dir).unwrap();
+/// Steps that change much and then run `fails`, from the version of the last fixture.
+fn steps_that_end_with(fails: fn(&Connection) -> Result<(), StoreError>) -> [Step; 2] {
+    let from = STEPS.last().unwrap().from;
+    let change = |db: &Connection| {
+        Ok(db.execute_batch(
+            "ALTER TABLE observations RENAME COLUMN title TO name; CREATE TABLE more (id INTEGER);
+             DELETE FROM observation_concepts; DROP TABLE audit_log",
+        )?)
+    };
+    [Step { from, to: VERSION - 1, change }, Step { from: VERSION - 1, to: VERSION, change: fails }]
 }
 
 #[test]
-fn a_database_from_before_version_9_is_refused_and_left_alone() {
-    let (_temp, dir) = of_version_9();
-    connection::open_for_owner(&dir.database()).unwrap().pragma_update(None, "user_version", 8).unwrap();
-    let refused = Store::open(&dir).unwrap_err();
-    assert!(
-        matches!(&refused, StoreError::TooOld { path, found: 8 } if *path == dir.database()),
-        "{refused}"
-    );
+fn a_failing_migration_changes_nothing() {
+    let (_temp, dir) = of_last_version();
+    let mut connection = connection::open_for_owner(&dir.database()).unwrap();
+    let before = (rows(&connection, WHOLE_SCHEMA), every_row(&connection));
+    let steps = steps_that_end_with(|db| Ok(db.execute_batch("INSERT INTO nowhere VALUES (1)")?));
+    assert!(migrate_by(&steps, &mut connection, &dir).is_err());
+    let no_way = [Step { from: 15, to: VERSION, change: |_| Ok(()) }];
+    assert!(matches!(migrate_by(&no_way, &mut connection, &dir), Err(StoreError::Schema { .. })));
+    assert_eq!(version(&connection).unwrap(), STEPS.last().unwrap().from);
+    assert_eq!((rows(&connection, WHOLE_SCHEMA), every_row(&connection)), before);
+    assert_eq!(rows(&connection, "PRAGMA foreign_keys"), ["Integer(1)"]);
+    migrate(&mut connection, &dir).unwrap();
+    assert_eq!(every_row(&connection), before.1);
+}
+
+/// The directory in which a child of the test below migrates until it is killed.
+const KILLED_IN: &str = "REMORA_TEST_KILLED_IN";
+
+#[test]
+fn a_migration_that_is_killed_in_the_middle_of_a_step_changes_nothing() {
+    if let Some(path) = std::env::var_os(KILLED_IN) {
+        let dir = DataDir::new(PathBuf::from(path));
+        let mut connection = connection::open_for_owner(&dir.database()).unwrap();
+        // Without a cache, the changes of the first step are in the log already.
+        connection.pragma_update(None, "cache_size", 1).unwrap();
+        let steps = steps_that_end_with(|_| {
+            writeln!(std::io::stdout(), "in the middle").unwrap();
+            std::thread::sleep(std::time::Duration::from_mins(5));
+            Ok(())
+        });
+        migrate_by(&steps, &mut connection, &dir).unwrap();
+        return;
+    }
+    let (_temp, dir) = of_last_version();
+    let before = every_row(&connection::open_for_owner(&dir.database()).unwrap());
+    let name = "schema::tests::a_migration_that_is_killed_in_the_middle_of_a_step_changes_nothing";
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(KILLED_IN, dir.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(said.map(Result::unwrap).any(|line| line.contains("in the middle")), "it ended before");
+    child.kill().unwrap();
+    child.wait().unwrap();
     let connection = connection::open_for_owner(&dir.database()).unwrap();
-    assert_eq!(version(&connection).unwrap(), 8);
-    assert!(!dir.backups().exists());
+    assert_eq!(version(&connection).unwrap(), STEPS.last().unwrap().from);
+    assert_eq!(every_row(&connection), before);
+    let store = Store::open(&dir).unwrap();
+    assert_eq!(every_row(&store.db), before);
+    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_database_that_no_step_begins_with_is_refused_and_left_alone() {
+    for unknown in [1, 8, 13, 15, VERSION - 1] {
+        let (_temp, dir) = of_last_version();
+        connection::open_for_owner(&dir.database())
+            .unwrap()
+            .pragma_update(None, "user_version", unknown)
+            .unwrap();
+        let bytes = fs::read(dir.database()).unwrap();
+        let refused = Store::open(&dir).unwrap_err();
+        assert!(
+            matches!(&refused, StoreError::TooOld { path, found } if *path == dir.database() && *found == unknown),
+            "{refused}"
+        );
+        assert!(!verify::verify(&dir.database()).unwrap().is_lost(), "no backup replaces it");
+        let connection = connection::open_for_owner(&dir.database()).unwrap();
+        assert_eq!(version(&connection).unwrap(), unknown);
+        connection.close().unwrap();
+        assert_eq!(fs::read(dir.database()).unwrap(), bytes);
+        assert!(!dir.backups().exists());
+    }
 }
 
 #[test]
@@ -419,7 +376,7 @@ fn a_log_left_by_a_deleted_database_does_not_reach_the_new_one() {
 
 #[test]
 fn no_id_is_used_twice() {
-    let (_temp, dir) = of_version_9();
+    let (_temp, dir) = of_last_version();
     let store = Store::open(&dir).unwrap();
     store.db.pragma_update(None, "foreign_keys", false).unwrap();
     for (table, copied) in [
@@ -464,7 +421,7 @@ fn delete(store: &mut Store, table: &str, id: i64) {
 
 #[test]
 fn a_deleted_record_is_not_returned_by_any_query() {
-    let (_temp, dir) = of_version_9();
+    let (_temp, dir) = of_last_version();
     let mut store = Store::open(&dir).unwrap();
     store.db.execute("UPDATE observations SET superseded_by = NULL", []).unwrap();
     let project = ProjectId(1);
@@ -480,13 +437,14 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     let everything = Selection { project: None, session: None, limit: 100, offset: 0 };
     let id = |text: &str| text.parse::<RecordId>().unwrap();
 
-    delete(&mut store, "observations", 3);
-    assert_eq!(store.records().observation(ObservationId(3)).unwrap(), None);
-    assert_eq!(store.records().of_session(SessionId(1)).unwrap().len(), 1);
-    assert_eq!(store.records().list_observations(&everything).unwrap().total, 2);
-    assert_eq!(store.records().after(crate::Cursor::default(), 100).unwrap().observations.len(), 2);
+    assert!(words(&store, "round") > (0, 0));
+    delete(&mut store, "observations", 10);
+    assert_eq!(store.records().observation(ObservationId(10)).unwrap(), None);
+    assert_eq!(store.records().of_session(SessionId(11)).unwrap(), []);
+    assert_eq!(store.records().list_observations(&everything).unwrap().total, 8);
+    assert_eq!(store.records().after(crate::Cursor::default(), 100).unwrap().observations.len(), 8);
     assert_eq!(
-        (store.records().timeline_entry(id("3")).unwrap(), store.records().project_of(id("3")).unwrap()),
+        (store.records().timeline_entry(id("10")).unwrap(), store.records().project_of(id("10")).unwrap()),
         (None, None)
     );
     assert!(
@@ -495,37 +453,44 @@ fn a_deleted_record_is_not_returned_by_any_query() {
             .timeline(project, crate::Anchor::Now, 10, 0)
             .unwrap()
             .iter()
-            .all(|moment| moment.id != id("3"))
+            .all(|moment| moment.id != id("10"))
     );
     let start = store.injections().session_context(project, Recall::Everything, 5).unwrap();
-    assert!(start.observations.iter().all(|known| known.id != 3));
-    assert!(store.files().touched(project).unwrap().iter().all(|touched| touched.known.id != 3));
+    assert!(start.observations.iter().all(|known| known.id != 10));
+    assert!(store.files().touched(project).unwrap().iter().all(|touched| touched.known.id != 10));
     assert_ne!(store.projects().memory_mark(project).unwrap(), mark);
     assert_eq!(
         store
             .records()
-            .judge(ObservationId(3), remora_core::feedback::Verdict::Pin, false, SavedBy::Person, Time(1))
+            .judge(ObservationId(10), remora_core::feedback::Verdict::Pin, false, SavedBy::Person, Time(1))
             .unwrap(),
         None
     );
-    assert_eq!(words(&store, "tide"), (0, 0));
+    assert_eq!(words(&store, "round"), (0, 0));
 
-    delete(&mut store, "session_summaries", 2);
-    assert_eq!(store.records().summary(SummaryId(2)).unwrap(), None);
-    assert_eq!(store.records().summaries_of(SessionId(1)).unwrap(), []);
-    assert_eq!(store.records().list_summaries(&everything).unwrap().total, 2);
-    assert_eq!(store.records().after(crate::Cursor::default(), 100).unwrap().summaries.len(), 2);
-    assert_eq!(store.records().timeline_entry(id("s2")).unwrap(), None);
-    assert_eq!(store.injections().session_context(project, Recall::Everything, 5).unwrap().summaries, []);
-    assert_eq!(words(&store, "delay"), (0, 0));
+    assert!(words(&store, "find") > (0, 0));
+    delete(&mut store, "session_summaries", 5);
+    assert_eq!(store.records().summary(SummaryId(5)).unwrap(), None);
+    assert_eq!(store.records().summaries_of(SessionId(11)).unwrap(), []);
+    assert_eq!(store.records().list_summaries(&everything).unwrap().total, 4);
+    assert_eq!(store.records().after(crate::Cursor::default(), 100).unwrap().summaries.len(), 4);
+    assert_eq!(store.records().timeline_entry(id("s5")).unwrap(), None);
+    let past = store.injections().session_context(project, Recall::Everything, 5).unwrap().summaries;
+    assert!(!past.is_empty() && past.iter().all(|known| known.id != 5));
+    assert_eq!(words(&store, "find"), (0, 0));
 
-    delete(&mut store, "user_prompts", 2);
-    assert_eq!(store.records().prompt(remora_core::ids::PromptId(2)).unwrap(), None);
-    assert_eq!(store.records().prompts(SessionId(1)).unwrap().len(), 1);
-    assert_eq!(store.records().prompt_text(SessionId(1), 1).unwrap(), "");
-    assert_eq!(store.records().list_prompts(&everything).unwrap().total, 2);
-    assert_eq!(store.sessions().list(Some(project), 1).unwrap()[0].title.as_deref(), Some("Fix it"));
-    assert_eq!(words(&store, "ferry"), (0, 0));
+    assert!(words(&store, "backwards") > (0, 0));
+    delete(&mut store, "user_prompts", 5);
+    assert_eq!(store.records().prompt(remora_core::ids::PromptId(5)).unwrap(), None);
+    assert_eq!(store.records().prompts(SessionId(11)).unwrap(), []);
+    assert_eq!(store.records().prompt_text(SessionId(11), 1).unwrap(), "");
+    assert_eq!(store.records().list_prompts(&everything).unwrap().total, 6);
+    let title = |session| {
+        let sessions = store.sessions().list(None, 100).unwrap();
+        sessions.into_iter().find(|row| row.id == SessionId(session)).unwrap().title
+    };
+    assert_eq!((title(13).as_deref(), title(11)), (Some("Paint the gallery rail."), None));
+    assert_eq!(words(&store, "backwards"), (0, 0));
     assert!(
         store
             .index()
@@ -544,23 +509,27 @@ fn a_deleted_record_is_not_returned_by_any_query() {
             .all(|prompt| prompt.record != id("t6"))
     );
 
-    delete(&mut store, "facts", 1);
-    assert_eq!(store.facts().get(FactId(1)).unwrap(), None);
+    assert!(words(&store, "six") > (0, 0));
+    delete(&mut store, "facts", 5);
+    assert_eq!(store.facts().get(FactId(5)).unwrap(), None);
     let facts = store.injections().session_context(project, Recall::Everything, 5).unwrap().facts;
-    assert_eq!(facts.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), ["ninety"]);
-    assert_eq!(words(&store, "helix"), (0, 0));
+    let mut facts: Vec<&str> = facts.iter().map(|fact| fact.text.as_str()).collect();
+    facts.sort_unstable();
+    assert_eq!(facts, ["answer in English", "rapeseed, filtered"]);
+    assert_eq!(words(&store, "six"), (0, 0));
 
-    delete(&mut store, "notes", 7);
-    assert_eq!((store.notes().get(NoteId(7)).unwrap(), store.notes().count().unwrap()), (None, 0));
-    assert_eq!((store.notes().known().unwrap(), store.notes().always_injected().unwrap()), (vec![], vec![]));
-    assert_eq!(words(&store, "harbour"), (0, 0));
+    assert!(words(&store, "winter") > (0, 0));
+    delete(&mut store, "notes", 1);
+    assert_eq!((store.notes().get(NoteId(1)).unwrap(), store.notes().count().unwrap()), (None, 1));
+    assert_eq!((store.notes().known().unwrap().len(), store.notes().always_injected().unwrap()), (1, vec![]));
+    assert_eq!(words(&store, "winter"), (0, 0));
 
     let counts = store.counts().unwrap();
-    assert_eq!((counts.observations, counts.summaries, counts.prompts, counts.facts), (2, 2, 1, 2));
+    assert_eq!((counts.observations, counts.summaries, counts.prompts, counts.facts), (8, 4, 5, 4));
     // Deleted records do not come back when the index is rebuilt.
     store.index().clear().unwrap();
     while store.index().fill().unwrap() {}
-    for word in ["tide", "delay", "ferry", "helix", "harbour"] {
+    for word in ["round", "find", "backwards", "six", "winter"] {
         assert_eq!(words(&store, word), (0, 0), "{word}");
     }
     let state = store.index().state(ProjectScope::All).unwrap();

@@ -1,5 +1,5 @@
 //! Makes documents of records. They are always made from the stored record, whether it was just written, had no
-//! documents after a migration, or is indexed again, so that the result is the same.
+//! documents after a repair, or is indexed again, so that the result is the same.
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::text::one_line;

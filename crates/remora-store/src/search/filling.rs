@@ -1,4 +1,4 @@
-//! Makes documents for records without any: after a migration, or when the index is rebuilt. Uses small transactions,
+//! Makes documents for records without any: after a repair, or when the index is rebuilt. Uses small transactions,
 //! so that hooks can write in between, and resumes after an interruption.
 
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ impl Index<'_> {
 
 impl Store {
     /// Fills for about this long. Failures are retried the next time.
-    pub(crate) fn fill_for(&mut self, patience: Duration) {
+    pub(crate) fn fill_for(&self, patience: Duration) {
         let started = Instant::now();
         while started.elapsed() < patience {
             match self.index().fill() {

@@ -145,7 +145,7 @@ fn a_restored_database_has_the_content_of_the_backup_and_imports_the_spool() {
     assert_eq!(aside, world.dir.path().join("remora.db.damaged-2026-03-10T130000Z"));
     assert!(aside.exists() && made.path.exists());
     assert_eq!(mode(&world.dir.database()), 0o600);
-    assert_eq!(world.open().counts().unwrap().prompts, 2);
+    assert_eq!(world.open_caught_up().counts().unwrap().prompts, 2);
     assert_eq!(world.text("PRAGMA journal_mode"), "wal");
     world.hook(&record_with("a", turn("p2"), prompt("life goes on")));
     assert_eq!(problems(&world.dir.database()), [""; 0]);

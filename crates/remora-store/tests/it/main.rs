@@ -12,6 +12,7 @@ mod idempotency;
 mod import;
 mod ledger;
 mod notes;
+mod opening;
 mod projects;
 mod queue;
 mod retention;

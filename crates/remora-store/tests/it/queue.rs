@@ -243,13 +243,13 @@ fn an_event_is_not_blamed_for_crashes_of_its_whole_turn() {
 fn a_newer_schema_is_read_and_never_written() {
     let world = World::new();
     two_turns(&world, "a");
-    world.sql("PRAGMA user_version = 99");
+    world.sql("PRAGMA user_version = 999");
     let store = world.open();
-    assert_eq!(store.read_only(), Some(ReadOnly::NewerSchema(99)));
+    assert_eq!(store.read_only(), Some(ReadOnly::NewerSchema(999)));
     assert_eq!(store.counts().unwrap().pending, 6);
     assert!(matches!(
         store.queue().claim_next("me", 1, Duration::ZERO, Time::now()),
-        Err(StoreError::Schema { found: 99, .. })
+        Err(StoreError::Schema { found: 999, .. })
     ));
     let record = record_with("a", call("late"), bash("make"));
     assert!(matches!(store.enqueue(&record), Err(StoreError::Schema { .. })));
@@ -604,7 +604,7 @@ fn a_clock_that_was_ahead_affects_neither_other_sessions_nor_its_own() {
     send("here", now, prompt("task"));
     send("here", now, bash("make"));
     let silence = Duration::from_mins(5);
-    let store = world.open();
+    let store = world.open_caught_up();
     // The earlier session is over, because its host is gone and another began. The later one is still open.
     let batch = store.queue().claim_next("me", 100, silence, now).unwrap().unwrap();
     let sessions = store.sessions().list(None, 10).unwrap();

@@ -16,7 +16,9 @@ fn spooled_records_count_at_once_and_are_imported_once() {
     }
     assert_eq!(spool::peek(&world.dir).unwrap().records.len(), 20);
     assert_eq!(world.open().counts().unwrap().pending, 20);
-    assert_eq!(world.open().counts().unwrap().pending, 20);
+    assert_eq!(spool::peek(&world.dir).unwrap().records.len(), 20, "a reader leaves the spool alone");
+    assert_eq!(world.open_caught_up().counts().unwrap().pending, 20);
+    assert_eq!(world.open_caught_up().counts().unwrap().pending, 20);
     assert!(spool::peek(&world.dir).unwrap().records.is_empty());
     for record in &records {
         assert_eq!(world.hook(record), Enqueued::Duplicate);
@@ -34,10 +36,10 @@ fn a_crash_between_import_and_removal_of_the_file_duplicates_nothing() {
         }
     }
     let spooled = fs::read(world.dir.path().join("spool.jsonl")).unwrap();
-    assert_eq!(world.open().counts().unwrap().pending, 6);
+    assert_eq!(world.open_caught_up().counts().unwrap().pending, 6);
     fs::write(world.dir.path().join("spool.ingesting"), &spooled).unwrap();
-    assert_eq!(world.open().counts().unwrap().pending, 6);
-    assert_eq!(world.open().counts().unwrap().prompts, 2);
+    assert_eq!(world.open_caught_up().counts().unwrap().pending, 6);
+    assert_eq!(world.open_caught_up().counts().unwrap().prompts, 2);
 }
 
 #[test]
@@ -48,9 +50,9 @@ fn a_file_that_an_earlier_process_did_not_finish_is_not_replaced_by_a_newer_one(
     spool::append(&world.dir, &record("s", prompt("first")), Sync::Normal).unwrap();
     fs::rename(path("spool.jsonl"), path("spool.ingesting")).unwrap();
     spool::append(&world.dir, &record("s", stop("done")), Sync::Normal).unwrap();
-    drop(world.open());
+    drop(world.open_caught_up());
     let kinds: Vec<String> =
-        world.open().queue().events(10).unwrap().into_iter().map(|event| event.kind).collect();
+        world.open_caught_up().queue().events(10).unwrap().into_iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["prompt_submitted", "turn_ended"]);
 }
 
@@ -64,7 +66,7 @@ fn a_line_cut_short_damages_only_itself() {
     spool::append(&world.dir, &record_with("s", call("b"), bash("make")), Sync::Normal).unwrap();
     let contents = spool::peek(&world.dir).unwrap();
     assert_eq!((contents.records.len(), contents.damaged), (2, 1));
-    assert_eq!(world.open().counts().unwrap().pending, 2);
+    assert_eq!(world.open_caught_up().counts().unwrap().pending, 2);
     let log = fs::read_to_string(world.dir.log()).unwrap();
     assert!(log.contains("1 damaged lines"), "{log}");
 }
@@ -76,7 +78,7 @@ fn records_keep_their_order_and_their_time() {
     for body in [prompt("first"), bash("make"), stop("done"), prompt("second")] {
         spool::append(&world.dir, &record("s", body), Sync::Normal).unwrap();
     }
-    let events = world.open().queue().events(10).unwrap();
+    let events = world.open_caught_up().queue().events(10).unwrap();
     let turns: Vec<i64> = events.iter().map(|event| event.prompt_number).collect();
     assert_eq!(turns, [1, 1, 1, 2]);
 }
@@ -96,7 +98,7 @@ fn an_event_never_overtakes_one_in_the_spool() {
                 world.hook(&record);
             }
         }
-        let events = world.open().queue().events(10).unwrap();
+        let events = world.open_caught_up().queue().events(10).unwrap();
         let turns: Vec<(i64, &str)> =
             events.iter().map(|event| (event.prompt_number, event.kind.as_str())).collect();
         let kinds = ["prompt_submitted", "tool_used", "turn_ended"];

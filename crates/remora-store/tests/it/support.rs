@@ -42,10 +42,23 @@ impl World {
         Store::open(&self.dir).unwrap()
     }
 
+    /// As the daemon does when it starts, and commands that write.
+    pub(crate) fn open_caught_up(&self) -> Store {
+        Store::open_caught_up(&self.dir).unwrap()
+    }
+
     /// Changes rows behind the store's back.
     #[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
     pub(crate) fn sql(&self, sql: &str) {
         rusqlite::Connection::open(self.dir.database()).unwrap().execute_batch(sql).unwrap();
+    }
+
+    /// Makes the database with these statements.
+    #[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
+    pub(crate) fn make(&self, sql: &str) {
+        let database = rusqlite::Connection::open(self.dir.database()).unwrap();
+        database.pragma_update(None, "journal_mode", "WAL").unwrap();
+        database.execute_batch(sql).unwrap();
     }
 
     /// Reads one value that the store does not expose.

@@ -78,7 +78,7 @@ pub(crate) fn run(app: &App, arguments: &ContextFiles) -> Result<()> {
 }
 
 fn enable(app: &App, which: &WhichFiles) -> Result<()> {
-    let mut rt = app.open()?;
+    let mut rt = app.open_caught_up()?;
     let forms = which.forms(Forms { claude_md: true, ..Forms::default() });
     let report = context_files::enable(&mut rt, &which.place.scope_of()?, forms)?;
     if app.json {
@@ -93,7 +93,7 @@ fn enable(app: &App, which: &WhichFiles) -> Result<()> {
 }
 
 fn disable(app: &App, which: &WhichFiles) -> Result<()> {
-    let mut rt = app.open()?;
+    let mut rt = app.open_caught_up()?;
     let all = Forms { claude_md: true, folders: true, cursor: true };
     let (report, others_stay) = context_files::disable(&mut rt, &which.place.scope_of()?, which.forms(all))?;
     if app.json {
@@ -144,7 +144,7 @@ fn status(app: &App, place: &Where) -> Result<()> {
 }
 
 fn refresh(app: &App, place: &Where) -> Result<()> {
-    let mut rt = app.open()?;
+    let mut rt = app.open_caught_up()?;
     let reports = context_files::refresh(&mut rt, &place.scope_of()?)?;
     if app.json {
         return output::json(&reports);

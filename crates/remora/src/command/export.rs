@@ -48,7 +48,7 @@ pub(crate) fn run(app: &App, arguments: &Export) -> Result<()> {
         // An export only reads, so it continues without a backup.
         Err(error) => talk(&format!("warning: no backup was made before the export: {error}")),
     }
-    let rt = app.open()?;
+    let rt = app.open_caught_up()?;
     let reach = App::caller(&rt)?.reach;
     let selector = match &arguments.project {
         Some(name) => reach.scope_of(rt.store(), ProjectSelector::Project(name.clone()))?,

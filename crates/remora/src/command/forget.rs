@@ -88,7 +88,7 @@ enum ForgetAction {
 }
 
 pub(crate) fn run(app: &App, arguments: &Forget) -> Result<()> {
-    let mut rt = app.open()?;
+    let mut rt = app.open_caught_up()?;
     match &arguments.action {
         Some(ForgetAction::Undo { id }) => undo(app, &mut rt, *id),
         Some(ForgetAction::List) => list(app, &rt),

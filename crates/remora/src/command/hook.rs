@@ -292,8 +292,10 @@ fn answer(rt: &mut Local, record: &EventRecord, began: Instant) -> Option<String
             let command = env::command();
             let reader = Reader { limit: room, more: rt.settings().context.more(session.host, &command) };
             let starting = Starting { session, directory: &event.cwd, how: *source };
-            let begin = || recall::start::begin(rt, starting, reader);
-            let injection = guarded(&dir, begin);
+            let injection = guarded(&dir, || {
+                rt.store().refuse_forgotten()?;
+                recall::start::begin(rt, starting, reader)
+            });
             if !remora_install::is_stale(dir.path(), session.host) {
                 return rendered(session.host, Moment::SessionStart, injection);
             }
@@ -305,8 +307,11 @@ fn answer(rt: &mut Local, record: &EventRecord, began: Instant) -> Option<String
             let command = env::command();
             let submitted =
                 Submitted { session, directory: &event.cwd, text, command: &command, at: record.at, began };
-            let submit = || recall::prompt::submit(rt, daemon, &submitted);
-            rendered(session.host, Moment::Prompt, guarded(&dir, submit))
+            let injection = guarded(&dir, || {
+                rt.store().refuse_forgotten()?;
+                recall::prompt::submit(rt, daemon, &submitted)
+            });
+            rendered(session.host, Moment::Prompt, injection)
         }
         _ => None,
     }

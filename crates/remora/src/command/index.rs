@@ -60,6 +60,7 @@ pub(crate) fn run(app: &App, arguments: &Index) -> Result<()> {
         None => status(app, rt.store(), ProjectScope::All),
         Some(IndexAction::Status(which)) => status(app, rt.store(), scope(rt.store(), which)?),
         Some(IndexAction::Rebuild { which, resume }) => {
+            rt.store().catch_up()?;
             let scope = scope(rt.store(), which)?;
             if !*resume {
                 index::drop_all(&mut rt, scope)?;

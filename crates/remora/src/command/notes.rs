@@ -141,7 +141,7 @@ fn address(settings: &Memory) -> Option<&str> {
 }
 
 fn sync(app: &App, settings: &Memory) -> Result<()> {
-    let rt = app.open()?;
+    let rt = app.open_caught_up()?;
     let done = remora_notes::sync(rt.store(), settings, |_| {})?;
     // A running daemon creates the vectors. Without one, sending fails, which is fine.
     let _ = poke(&app.dir, false);

@@ -36,7 +36,7 @@ pub(crate) fn pause(app: &App, which: &PausedPlace) -> Result<()> {
 
 pub(crate) fn resume(app: &App, which: &PausedPlace) -> Result<()> {
     // Resuming marks what was said during the pause as read, so a database that cannot be opened is an error.
-    let rt = if app.dir.database().exists() { Some(app.open()?) } else { None };
+    let rt = if app.dir.database().exists() { Some(app.open_caught_up()?) } else { None };
     let paused = pause::resume(&app.dir, rt.as_ref().map(Local::store), &which.place())?;
     let still: Vec<&str> = paused.pause.projects.iter().map(|project| project.name.as_str()).collect();
     let message = match (&paused.project, still.as_slice()) {

@@ -98,7 +98,7 @@ fn split(app: &App, directory: Option<PathBuf>) -> Result<()> {
         Some(directory) => directory,
         None => std::env::current_dir()?,
     };
-    let mut rt = app.open()?;
+    let mut rt = app.open_caught_up()?;
     let before = projects::joined(&rt, &directory)?;
     let project = projects::split(&mut rt, &directory)?;
     if app.json {

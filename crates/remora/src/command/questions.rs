@@ -175,7 +175,7 @@ pub(super) fn context_files(app: &App, hosts: &[Host]) -> Result<()> {
 
 pub(super) fn enable_context_files(app: &App, directory: &Path, cursor: bool) -> Result<()> {
     let forms = Forms { claude_md: !cursor, cursor, ..Forms::default() };
-    let mut rt = app.open()?;
+    let mut rt = app.open_caught_up()?;
     context_files::enable(&mut rt, &ProjectSelector::Directory(directory.to_owned()), forms)
         .map_err(CliError::from)?;
     talk("It is kept up to date. Remove it: `remora context-files disable`");

@@ -66,7 +66,7 @@ pub(crate) fn run(app: &App, arguments: &Queue) -> Result<()> {
 }
 
 fn drain(app: &App, all: bool) -> Result<()> {
-    let mut rt = app.open()?;
+    let mut rt = app.open_caught_up()?;
     let owner = format!("drain-{}", std::process::id());
     let turns = if all { Turns::All } else { Turns::Ended(app.settings.observer.turn_silence) };
     let DrainReport { drained, pending: left } = queue::drain(&mut rt, &owner, turns, &app.settings.capture)?;
@@ -100,7 +100,7 @@ fn change(
     change: fn(&mut dyn Runtime, &queue::FailedEvents) -> std::result::Result<usize, AppError>,
     outcome: &str,
 ) -> Result<()> {
-    let mut rt = app.open()?;
+    let mut rt = app.open_caught_up()?;
     let which =
         if failed.all { queue::FailedEvents::All } else { queue::FailedEvents::Named(failed.ids.clone()) };
     let changed = change(&mut rt, &which)?;
@@ -115,7 +115,7 @@ fn change(
 }
 
 fn list(app: &App, limit: u32) -> Result<()> {
-    let rt = app.open()?;
+    let rt = app.open_caught_up()?;
     let mut queue = queue::list(&rt, limit)?;
     let reach = App::caller(&rt)?.reach;
     if reach.is_limited() {

@@ -20,7 +20,7 @@ use crate::output::{self, BOLD, DIM, RED, YELLOW, count, paint, prose, prose_bel
 pub(crate) fn run(app: &App) -> Result<ExitCode> {
     let settings = &app.settings;
     let presence = presence::find(&app.dir).unwrap_or_default();
-    let (rt, error) = match app.open() {
+    let (rt, error) = match app.open_caught_up() {
         Ok(rt) => (Some(rt), None),
         Err(error) => (None, Some(error)),
     };

@@ -227,7 +227,7 @@ fn context_files(app: &App) -> Vec<PathBuf> {
 
 /// Removes the sections from all context files. Returns the files that still have one.
 fn remove_files(app: &App) -> Result<Vec<PathBuf>> {
-    let left = context_files::disable_everywhere(&mut app.local()?)?;
+    let left = context_files::disable_everywhere(&mut app.open_caught_up()?)?;
     let (left, gone): (Vec<PathBuf>, Vec<PathBuf>) = left.into_iter().partition(|path| path.exists());
     for path in gone {
         talk(&format!(

@@ -146,12 +146,11 @@ fn after_an_update_a_hook_starts_the_daemon_which_migrates_the_database() {
     std::fs::create_dir_all(world.data()).unwrap();
     let database = rusqlite::Connection::open(world.data().join("remora.db")).unwrap();
     database.pragma_update(None, "journal_mode", "WAL").unwrap();
-    database.execute_batch(include_str!("../../../remora-store/tests/fixtures/version_9.sql")).unwrap();
-    database.execute_batch(include_str!("../../../remora-store/tests/fixtures/version_9_rows.sql")).unwrap();
+    database.execute_batch(include_str!("../../../remora-store/tests/fixtures/version_14.sql")).unwrap();
     let version = || database.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap();
     let newest = remora_store::SCHEMA_VERSION;
     assert!(version() < newest);
-    let before = 3;
+    let before = 7;
     background.hook(&world.prompt("p1", "When does the release go out?"));
     let prompts = || {
         let count = database.query_row("SELECT count(*) FROM user_prompts", [], |row| row.get::<_, i64>(0));

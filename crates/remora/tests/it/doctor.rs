@@ -91,7 +91,7 @@ const FAULTS: &[Fault] = &[
         bytes[half..half + 4096 * 8].fill(0xA5);
         fs::write(&path, bytes).unwrap();
     }),
-    ("schema", "wrong", |at| at.database().execute_batch("PRAGMA user_version = 99").unwrap()),
+    ("schema", "wrong", |at| at.database().execute_batch("PRAGMA user_version = 999").unwrap()),
     ("queue", "wrong", |at| {
         at.world.hook(&at.world.tool("t9"));
         at.database()
@@ -179,7 +179,7 @@ const FAULTS: &[Fault] = &[
     }),
     ("notes", "note", |at| at.set("memory.obsidian_vault", "/nowhere/notes")),
     ("spool", "note", |at| {
-        at.database().execute_batch("PRAGMA user_version = 99").unwrap();
+        at.database().execute_batch("PRAGMA user_version = 999").unwrap();
         at.world.hook(&at.world.tool("t9"));
     }),
     ("data directory", "wrong", |at| {

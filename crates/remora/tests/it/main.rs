@@ -43,6 +43,7 @@ mod mcp;
 mod notes;
 mod observer;
 mod obsidian;
+mod older_schema;
 mod openapi;
 mod package;
 mod pages;

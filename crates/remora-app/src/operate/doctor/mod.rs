@@ -99,12 +99,12 @@ impl Opened<'_> {
     }
 }
 
-/// Runs every check. Changes nothing, except that opening the database stores the events in the spool, as every command
-/// does.
+/// Runs every check. Changes nothing, except that the store catches up: events in the spool are to be counted and checked
+/// like any other.
 pub fn examine(about: &Examination<'_>) -> Report {
     // This comes before the database is opened, because opening it closes permissions that are too open.
     let mut checks = data::before_opening(about);
-    let opened = Opened { about, store: Store::open(about.dir) };
+    let opened = Opened { about, store: Store::open_caught_up(about.dir) };
     checks.extend(data::checks(&opened));
     checks.extend(hosts::checks(&opened));
     checks.extend(queue::checks(&opened));

@@ -86,7 +86,7 @@ impl<'a> Request<'a> {
             } else {
                 None
             };
-            let store = Store::open(self.dir)?;
+            let store = Store::open_caught_up(self.dir)?;
             // An import writes a lot: copying the log back less often halves the work.
             store.allow_long_wal()?;
             let rt: &mut dyn Runtime = &mut Local::new(store, self.settings.clone(), self.outside);
