@@ -9,7 +9,7 @@ mod backups;
 mod context_files;
 pub mod daemon;
 mod ear;
-pub mod embedders;
+mod embedders;
 pub mod finder;
 mod forgetting;
 mod git_status;

@@ -7,7 +7,6 @@ use remora_app::{AppError, SearchBackend};
 use remora_client::Daemon;
 use remora_core::time::Time;
 use remora_search::{Embed, Mode, Results, Searcher};
-use remora_server::embedders;
 use remora_store::Store;
 
 use crate::app::App;
@@ -25,7 +24,7 @@ pub(crate) fn search(
     let settings = &app.settings.search;
     // Loading the model costs more than a keyword search, so it has to be requested by name.
     let wants_model = matches!(request.mode, Mode::Hybrid | Mode::Semantic);
-    let mut embedder = if wants_model { embedders::open(settings) } else { None };
+    let mut embedder = if wants_model { remora_embedders::open(settings) } else { None };
     let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
     let engine = SearchBackend { searcher: &Searcher::new(), embedder };
     search::search(store, engine, &request, settings, Time::now())
@@ -36,7 +35,7 @@ pub(crate) fn explain(app: &App, store: &Store, request: &PromptRequest) -> Resu
     if let Some(explained) = Daemon::find(&app.dir).and_then(|daemon| daemon.explain(request)) {
         return Ok((explained, true));
     }
-    let mut embedder = embedders::open(&app.settings.search);
+    let mut embedder = remora_embedders::open(&app.settings.search);
     let embedder = embedder.as_mut().map(|embedder| &mut **embedder as &mut dyn Embed);
     let engine = SearchBackend { searcher: &Searcher::new(), embedder };
     Ok((prompt::recall(store, engine, request, &app.settings, Time::now())?, false))
