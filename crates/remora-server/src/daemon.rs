@@ -17,7 +17,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::ear::ControlSocket;
-use crate::http::Opened;
+use crate::http::{CaptureThread, Opened};
 use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::StoreThread;
 use crate::{backups, context_files, forgetting, git_status, housekeeping, indexer, notes, worker};
@@ -140,7 +140,8 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
             tokio::spawn(forgetting::run(Arc::clone(&shared), stop.clone())),
         ];
         if let Ok(http) = http {
-            tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), hold.started_at(), stop)));
+            let capture = CaptureThread::start(&shared).map_err(failed)?;
+            tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), capture, hold.started_at(), stop)));
         }
         let publish = |observer, embedder| hold.publish(port, observer, embedder);
         let end = live(&shared, &ear, signals, publish).await.map_err(failed);
@@ -201,7 +202,7 @@ async fn live(
                 }
                 Message::Poke(_) => {
                     shared.activity.touch();
-                    shared.refresh_settings();
+                    shared.refresh_settings().await;
                     shared.announce();
                 }
             },

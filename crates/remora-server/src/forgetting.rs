@@ -77,7 +77,7 @@ fn finish(dir: &DataDir) -> Result<Option<Erased>, AppError> {
 impl Shared {
     /// Lists what would be forgotten, without changing anything.
     pub(crate) async fn plan_forgetting(&self, request: ForgetRequest) -> Result<Plan, AppError> {
-        self.refresh_settings();
+        self.refresh_settings().await;
         let similar = match forget::similar(&request) {
             Some(search) => Some(self.finder.search(search, self.settings()).await?),
             None => None,

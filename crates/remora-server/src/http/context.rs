@@ -157,7 +157,7 @@ async fn explain(
 
 impl Http {
     async fn recall(&self, request: PromptRequest) -> Result<Explained, ApiError> {
-        self.shared.refresh_settings();
+        self.shared.refresh_settings().await;
         self.recall_by(request, self.shared.settings()).await
     }
 
@@ -194,7 +194,7 @@ async fn inject(
     Query(asked): Query<InjectQuery>,
 ) -> Result<Json<Injected>, ApiError> {
     let InjectQuery { project, cwd, tokens } = asked;
-    http.shared.refresh_settings();
+    http.shared.refresh_settings().await;
     let settings = http.shared.settings();
     let budget = u64::from(tokens.map_or(settings.context.tokens, |Within(tokens)| tokens));
     let selector = project::scope_of(project, cwd)?;

@@ -11,19 +11,19 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use futures_util::StreamExt;
-use remora_app::capture::{self, Door, HookReport, Reason, Taken};
+use remora_app::capture::{self, Door, Reason};
 use remora_core::event::Event;
 use remora_core::host::Host;
 use remora_core::ids::EventId;
 use remora_core::intake::{Document, Intake};
-use remora_core::time::Time;
 use remora_hosts::Reading;
 use remora_hosts::generic::{Complete, Init, Message, Observations, Summarize, Whole};
-use remora_store::{Enqueued, EventRecord};
+use remora_store::Enqueued;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::capture_thread::Ingested;
 use super::error::ApiError;
 use super::guard::MAX_BODY_BYTES;
 use super::operation::{Operation, OperationPart, Schemas};
@@ -85,7 +85,7 @@ async fn take_in<M: Message>(
     State(http): State<Arc<Http>>,
     EventBody(request, _): EventBody<M>,
 ) -> Result<Json<Acknowledged>, ApiError> {
-    let _room = reserve(&http, request.headers())?;
+    let room = Arc::new(reserve(&http, request.headers())?);
     let body = tokio::time::timeout(BODY_TIMEOUT, read(request.into_body()));
     let document = body.await.map_err(|_| ApiError::Slow)??;
     let event = match remora_hosts::read(Host::Generic, Some(M::NAME), document) {
@@ -95,28 +95,23 @@ async fn take_in<M: Message>(
             return Ok(left_out(NotStored::NotAnEvent));
         }
     };
-    http.shared.refresh_settings();
-    let settings = http.shared.settings();
-    let report = HookReport::Event(Box::new(event));
-    match capture::take(&http.shared.dir, &settings, http.home.as_deref(), report, Time::now())? {
-        Taken::Record(record) => store(&http, *record).await.map(Json),
-        Taken::LeftOut(reason) => Ok(left_out(NotStored::LeftOut(reason))),
-        Taken::FileAhead(_) | Taken::Synthetic => Ok(left_out(NotStored::NotAnEvent)),
+    let is_tool = event.body.tool().is_some();
+    match http.capture.ingest(event, Arc::clone(&room)).await? {
+        Ingested::Stored(Enqueued::Stored(id)) => {
+            // A tool call does not end a turn, so the observer need not start at once.
+            if is_tool {
+                http.shared.announce_for_later();
+            } else {
+                http.shared.announce();
+            }
+            Ok(Json(Acknowledged { stored: true, id: Some(id), ..Acknowledged::default() }))
+        }
+        Ingested::Stored(Enqueued::Duplicate) => {
+            Ok(Json(Acknowledged { duplicate: true, ..Acknowledged::default() }))
+        }
+        Ingested::LeftOut(reason) => Ok(left_out(NotStored::LeftOut(reason))),
+        Ingested::NotAnEvent => Ok(left_out(NotStored::NotAnEvent)),
     }
-}
-
-async fn store(http: &Http, record: EventRecord) -> Result<Acknowledged, ApiError> {
-    let is_tool = record.captured.event().body.tool().is_some();
-    let Enqueued::Stored(id) = http.shared.writer.store(record).await? else {
-        return Ok(Acknowledged { duplicate: true, ..Acknowledged::default() });
-    };
-    // A tool call does not end a turn, so the observer need not start at once.
-    if is_tool {
-        http.shared.announce_for_later();
-    } else {
-        http.shared.announce();
-    }
-    Ok(Acknowledged { stored: true, id: Some(id), ..Acknowledged::default() })
 }
 
 fn left_out(reason: NotStored) -> Json<Acknowledged> {

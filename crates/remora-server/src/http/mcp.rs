@@ -36,6 +36,7 @@ async fn answer(State(http): State<Arc<Http>>, request: Request) -> Result<Respo
     if let Some(error) = remora_mcp::refusal(&bytes) {
         return refused(StatusCode::BAD_REQUEST, error);
     }
+    http.shared.refresh_settings().await;
     Ok(http.mcp.handle(Request::from_parts(parts, Body::from(bytes))).await.map(Body::new))
 }
 
@@ -44,7 +45,6 @@ pub(super) struct Memory(pub(super) Arc<Shared>);
 
 impl remora_mcp::Memory for Memory {
     async fn search(&self, request: SearchRequest) -> Result<Results, AppError> {
-        self.0.refresh_settings();
         self.0.finder.search(request, self.0.settings()).await
     }
 
@@ -74,7 +74,6 @@ impl remora_mcp::Memory for Memory {
     }
 
     fn settings(&self) -> Arc<Settings> {
-        self.0.refresh_settings();
         self.0.settings()
     }
 }

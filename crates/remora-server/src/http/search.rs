@@ -46,7 +46,7 @@ async fn by_body(
 impl Http {
     /// Searches with the current settings.
     pub(super) async fn search(&self, request: SearchRequest) -> Result<Results, ApiError> {
-        self.shared.refresh_settings();
+        self.shared.refresh_settings().await;
         Ok(self.shared.finder.search(request, self.shared.settings()).await?)
     }
 }

@@ -108,7 +108,7 @@ async fn page(
     PageQuery(asked): PageQuery<CostsParameters>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Costs", "costs", asked.project).await?;
-    http.shared.refresh_settings();
+    http.shared.refresh_settings().await;
     let settings = http.shared.settings();
     let days = asked.days.unwrap_or(USUAL_DAYS).clamp(1, MAX_DAYS);
     let request = CostsRequest { selector: frame.scope_of(), days };

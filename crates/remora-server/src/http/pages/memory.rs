@@ -277,7 +277,7 @@ fn logged(why: Why) -> Logged {
 }
 
 async fn notes_of(http: &Http) -> Result<Notes, ApiError> {
-    http.shared.refresh_settings();
+    http.shared.refresh_settings().await;
     let settings = http.shared.settings();
     let memory = settings.memory.clone();
     let found = http.read(move |store| notes::notes(store, &settings.memory)).await?;
