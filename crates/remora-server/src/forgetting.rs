@@ -8,7 +8,7 @@ use remora_app::AppError;
 use remora_app::forget::{self, ForgetRequest, Forgotten, Plan};
 use remora_core::time::Time;
 use remora_store::forget::Erased;
-use remora_store::{DataDir, SavedBy, Store, StoreError, problems};
+use remora_store::{DataDir, SavedBy, Store, StoreError};
 use tokio::sync::watch;
 
 use crate::shared::Shared;
@@ -37,11 +37,14 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             // Not on a store thread: those have to answer hooks and pages in the meantime.
             let done = tokio::task::spawn_blocking(move || finish(&dir)).await;
             let problem = match done {
-                Ok(Ok(_)) => continue,
+                Ok(Ok(_)) => {
+                    tracing::debug!("what was forgotten is erased");
+                    continue;
+                }
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "it hit a bug".to_owned(),
             };
-            problems::report(Some(&shared.dir), &format!("daemon: forgetting is not finished: {problem}"));
+            tracing::error!("forgetting is not finished: {problem}");
             tokio::select! {
                 () = tokio::time::sleep(AFTER_ERROR) => {}
                 _ = stop.changed() => return,

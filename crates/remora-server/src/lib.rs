@@ -19,4 +19,5 @@ mod indexer;
 mod notes;
 pub mod shared;
 pub mod store_thread;
+pub mod trace;
 mod worker;

@@ -78,6 +78,7 @@ impl SettingsFile {
         if *known != now {
             *known = now;
             self.current.send_replace(Arc::new((self.load)()));
+            tracing::debug!("the settings were read again");
         }
         self.current.borrow().clone()
     }

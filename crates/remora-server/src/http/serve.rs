@@ -19,7 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use remora_client::token::{self, Token};
 use remora_core::time::Time;
-use remora_store::{DataDir, problems};
+use remora_store::DataDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -88,7 +88,7 @@ impl Opened {
                 },
                 Some(ended) = connections.join_next() => {
                     if ended.is_err_and(|error| error.is_panic()) {
-                        problems::report(Some(&dir), "http: answering a request hit a bug");
+                        tracing::error!("http: answering a request hit a bug");
                     }
                 }
                 _ = stop.changed() => break,

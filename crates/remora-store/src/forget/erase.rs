@@ -48,12 +48,8 @@ impl Store {
     /// Files that contain this text in their bytes, free pages included, and that [`Store::erase`] would change.
     pub fn files_with(&self, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
         let database = self.dir().database();
-        let mut files = vec![
-            with_suffix(&database, "-wal"),
-            database,
-            self.dir().log(),
-            with_suffix(&self.dir().log(), ".1"),
-        ];
+        let mut files = vec![with_suffix(&database, "-wal"), database];
+        files.extend(self.dir().all_logs());
         files.extend(copies(self.dir())?);
         let mut found = Vec::new();
         for path in files {
@@ -293,7 +289,7 @@ fn close(db: Connection, path: &Path) -> Result<(), StoreError> {
 
 /// Removes log lines that contain the topic. There should be none: the log holds reasons, never content.
 fn clean_log(dir: &DataDir, topic: &str) -> Result<(), StoreError> {
-    for path in [dir.log(), with_suffix(&dir.log(), ".1")] {
+    for path in dir.all_logs() {
         if !bytes::has(&path, topic).map_err(StoreError::file(&path))? {
             continue;
         }
