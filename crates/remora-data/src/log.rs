@@ -353,4 +353,26 @@ mod tests {
             assert_eq!((entry.at_epoch, entry.to_string()), (None, torn.to_owned()));
         }
     }
+
+    #[test]
+    fn debug_lines_have_a_file_and_a_limit_of_their_own() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path());
+        warn(&dir, "daemon", "the disk is slow");
+        set_limit(1);
+        let text = "x".repeat(400);
+        let lines: Vec<DebugLine> =
+            (0..30).map(|_| DebugLine { at: Time(0), from: "daemon", text: text.clone() }).collect();
+        for _ in 0..200 {
+            debug(&dir, &lines).unwrap();
+        }
+        let size: u64 = dir.all_logs()[2..].iter().map(|path| fs::metadata(path).unwrap().len()).sum();
+        assert!(size <= (1 << 20) + 30_000, "{size}");
+        let messages = |(entries, _): (Vec<Entry>, Reader)| {
+            entries.into_iter().map(|entry| (entry.level, entry.message)).collect::<Vec<_>>()
+        };
+        let warning = (Level::Warn, "the disk is slow".to_owned());
+        assert_eq!(messages(Reader::open(&dir).unwrap()), [warning]);
+        assert!(messages(Reader::open_debug(&dir).unwrap()).contains(&(Level::Debug, text)));
+    }
 }
