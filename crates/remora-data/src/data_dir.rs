@@ -10,7 +10,7 @@ use remora_core::time::Time;
 use remora_sys::file::{create_private_dir, is_absent, network_file_system};
 use remora_sys::lock;
 
-use crate::{Clock, DataError};
+use crate::{Clock, DataError, log};
 
 /// Longest wait for another process. A backup or a migration of a large database takes a minute or two, so a process that
 /// holds a lock for longer hangs.
@@ -75,6 +75,18 @@ impl DataDir {
 
     pub fn log(&self) -> PathBuf {
         self.path.join("remora.log")
+    }
+
+    /// What the daemon does, for `remora logs --level debug`.
+    pub fn debug_log(&self) -> PathBuf {
+        self.path.join("remora.debug.log")
+    }
+
+    /// The logs, each with its older file.
+    pub fn all_logs(&self) -> [PathBuf; 4] {
+        let [log, debug] = [self.log(), self.debug_log()];
+        let [older_log, older_debug] = [log::older(&log), log::older(&debug)];
+        [log, older_log, debug, older_debug]
     }
 
     /// The token that clients of the daemon authenticate with.

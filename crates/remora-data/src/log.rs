@@ -7,6 +7,8 @@
 //! 2026-03-10T09:22:00.123Z error hook: claude-code: the database is busy; the event waits in the spool
 //! ```
 //!
+//! Debug lines say what the daemon does. They have a file of their own, so that they never push out a warning.
+//!
 //! Messages hold reasons, never content. If the data directory cannot be written, a line goes to a private directory
 //! of the user below the system's temporary directory.
 
@@ -27,7 +29,7 @@ use serde::Serialize;
 
 use crate::{Clock, DataDir};
 
-/// Size limit in bytes for both files together, unless the settings change it.
+/// Size limit in bytes for a file and its older one together, unless the settings change it.
 static LIMIT: AtomicU64 = AtomicU64::new(5 << 20);
 static ORIGIN: OnceLock<&'static str> = OnceLock::new();
 const MAX_LINE_LEN: usize = 500;
@@ -39,6 +41,7 @@ pub enum Level {
     Error,
     Warn,
     Info,
+    Debug,
 }
 
 impl Level {
@@ -47,6 +50,7 @@ impl Level {
             Self::Error => "error",
             Self::Warn => "warn",
             Self::Info => "info",
+            Self::Debug => "debug",
         }
     }
 }
@@ -55,7 +59,10 @@ impl FromStr for Level {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        [Self::Error, Self::Warn, Self::Info].into_iter().find(|level| level.as_str() == text).ok_or(())
+        [Self::Error, Self::Warn, Self::Info, Self::Debug]
+            .into_iter()
+            .find(|level| level.as_str() == text)
+            .ok_or(())
     }
 }
 
@@ -90,19 +97,37 @@ pub(crate) fn origin() -> &'static str {
     ORIGIN.get().copied().unwrap_or("cli")
 }
 
+/// A line that says what the daemon does.
+#[derive(Debug)]
+pub struct DebugLine {
+    pub at: Time,
+    pub from: &'static str,
+    pub text: String,
+}
+
+/// Writes debug lines with one access to their file.
+pub fn debug(dir: &DataDir, lines: &[DebugLine]) -> io::Result<()> {
+    let lines: String =
+        lines.iter().map(|line| format_line(line.at, Level::Debug, line.from, &line.text)).collect();
+    append(&dir.debug_log(), &lines)
+}
+
 /// Writes one line, to the first place that can be written.
 pub(crate) fn write(dir: Option<&DataDir>, level: Level, from: &str, text: &str) {
-    let time = dir.map_or_else(|| Clock::System.now(), DataDir::now).iso_millis();
-    // An error message may quote a key that was pasted into the wrong setting.
-    let text = clean_text(text);
-    let line = format!("{time} {} {from}: {}", level.as_str(), one_line(&text, MAX_LINE_LEN));
+    let line = format_line(dir.map_or_else(|| Clock::System.now(), DataDir::now), level, from, text);
     // A daemon must not bring back a data directory that the user deleted.
     let is_there = |dir: &DataDir| origin() == DAEMON || dir.create().is_ok();
     let written = dir.is_some_and(|dir| is_there(dir) && append(&dir.log(), &line).is_ok());
     if !written && let Ok(fallback) = fallback_log() {
         // If this fails too, there is no place left to report it.
-        let _ = append(&fallback, &format!("{line}{}", place(dir)));
+        let _ = append(&fallback, &format!("{}{}\n", line.trim_end(), place(dir)));
     }
+}
+
+fn format_line(at: Time, level: Level, from: &str, text: &str) -> String {
+    // An error message may quote a key that was pasted into the wrong setting.
+    let text = clean_text(text);
+    format!("{} {} {from}: {}\n", at.iso_millis(), level.as_str(), one_line(&text, MAX_LINE_LEN))
 }
 
 /// One line of the log.
@@ -162,7 +187,22 @@ pub struct Reader {
 impl Reader {
     /// All entries about this data directory, oldest first, and a reader for new ones.
     pub fn open(dir: &DataDir) -> io::Result<(Vec<Entry>, Self)> {
-        let path = dir.log();
+        let (mut lines, reader) = Self::open_files(dir.log())?;
+        let about = [place(Some(dir)), place(None)];
+        let elsewhere = fallback_log().and_then(fs::read_to_string).unwrap_or_default();
+        for line in elsewhere.lines() {
+            lines.extend(about.iter().find_map(|place| line.strip_suffix(place)).map(str::to_owned));
+        }
+        Ok((in_order(lines.iter().map(|line| Entry::parse(line)).collect()), reader))
+    }
+
+    /// The same for debug lines.
+    pub fn open_debug(dir: &DataDir) -> io::Result<(Vec<Entry>, Self)> {
+        let (lines, reader) = Self::open_files(dir.debug_log())?;
+        Ok((in_order(lines.iter().map(|line| Entry::parse(line)).collect()), reader))
+    }
+
+    fn open_files(path: PathBuf) -> io::Result<(Vec<String>, Self)> {
         // The current file is opened first: if it is rotated meanwhile, its lines are still read once.
         let mut current = Tail::open(&path)?;
         let mut previous = Tail::open(&older(&path))?;
@@ -173,21 +213,7 @@ impl Reader {
         for tail in [&mut previous, &mut current].into_iter().flatten() {
             lines.extend(tail.read()?);
         }
-        let about = [place(Some(dir)), place(None)];
-        let elsewhere = fallback_log().and_then(fs::read_to_string).unwrap_or_default();
-        for line in elsewhere.lines() {
-            lines.extend(about.iter().find_map(|place| line.strip_suffix(place)).map(str::to_owned));
-        }
-        let mut entries: Vec<Entry> = lines.iter().map(|line| Entry::parse(line)).collect();
-        // A line without a time keeps its place after the line before it.
-        let mut last = None;
-        let mut timed: Vec<(Option<Time>, Entry)> = Vec::with_capacity(entries.len());
-        for entry in entries.drain(..) {
-            last = entry.at_epoch.or(last);
-            timed.push((last, entry));
-        }
-        timed.sort_by_key(|(at, _)| *at);
-        Ok((timed.into_iter().map(|(_, entry)| entry).collect(), Self { path, current, previous }))
+        Ok((lines, Self { path, current, previous }))
     }
 
     /// Entries written since the last call, even if the log was rotated meanwhile.
@@ -213,6 +239,18 @@ impl Reader {
         }
         Ok(lines.iter().map(|line| Entry::parse(line)).collect())
     }
+}
+
+/// Sorts entries by their time. A line without a time keeps its place after the line before it.
+pub fn in_order(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut last = None;
+    let mut timed: Vec<(Option<Time>, Entry)> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        last = entry.at_epoch.or(last);
+        timed.push((last, entry));
+    }
+    timed.sort_by_key(|(at, _)| *at);
+    timed.into_iter().map(|(_, entry)| entry).collect()
 }
 
 /// A file, and the position up to which it was read.
@@ -258,13 +296,14 @@ fn place(dir: Option<&DataDir>) -> String {
     dir.map_or_else(|| " (no data directory)".to_owned(), |dir| format!(" (in {})", dir.path().display()))
 }
 
-fn append(path: &Path, line: &str) -> io::Result<()> {
+/// Appends whole lines.
+fn append(path: &Path, lines: &str) -> io::Result<()> {
     let mut file = open_to_append(path)?;
     if file.metadata()?.len() > LIMIT.load(Ordering::Relaxed) / 2 {
         rotate(&file, path)?;
         file = open_to_append(path)?;
     }
-    file.write_all(format!("{line}\n").as_bytes())
+    file.write_all(lines.as_bytes())
 }
 
 /// Renames a full log to the older one. If several processes find it full, only one does it: a second rename would
@@ -313,5 +352,27 @@ mod tests {
             let entry = Entry::parse(torn);
             assert_eq!((entry.at_epoch, entry.to_string()), (None, torn.to_owned()));
         }
+    }
+
+    #[test]
+    fn debug_lines_have_a_file_and_a_limit_of_their_own() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path());
+        warn(&dir, "daemon", "the disk is slow");
+        set_limit(1);
+        let text = "x".repeat(400);
+        let lines: Vec<DebugLine> =
+            (0..30).map(|_| DebugLine { at: Time(0), from: "daemon", text: text.clone() }).collect();
+        for _ in 0..200 {
+            debug(&dir, &lines).unwrap();
+        }
+        let size: u64 = dir.all_logs()[2..].iter().map(|path| fs::metadata(path).unwrap().len()).sum();
+        assert!(size <= (1 << 20) + 30_000, "{size}");
+        let messages = |(entries, _): (Vec<Entry>, Reader)| {
+            entries.into_iter().map(|entry| (entry.level, entry.message)).collect::<Vec<_>>()
+        };
+        let warning = (Level::Warn, "the disk is slow".to_owned());
+        assert_eq!(messages(Reader::open(&dir).unwrap()), [warning]);
+        assert!(messages(Reader::open_debug(&dir).unwrap()).contains(&(Level::Debug, text)));
     }
 }

@@ -1,7 +1,7 @@
 //! The only HTTP client for providers and embedders: bounded in time and size, and without retries.
 
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use remora_core::settings::Secret;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -85,11 +85,14 @@ impl Http {
                 all.insert(HeaderName::from_static(name), value);
             }
         }
+        let began = Instant::now();
         let post = self.client()?.post(url).headers(all).body(body.to_string());
         let response = post.send().await.map_err(|error| self.broken(error))?;
         let status = response.status();
         let headers = response.headers().clone();
         let (bytes, end) = read(response).await;
+        let (code, took) = (status.as_u16(), began.elapsed().as_millis());
+        tracing::debug!("{}: HTTP {code} in {took} ms, {} bytes", self.host(), bytes.len());
         if status.is_redirection() {
             let reason = format!("HTTP {}: {} points elsewhere", status.as_u16(), self.host());
             return Err(CallError::Misconfigured { reason });

@@ -5,7 +5,7 @@
 //! [`RetryClock`] is the retry schedule of a failing service: it says when the next attempt may be made. There is one
 //! per service, shared by all callers. [`Health`] reports on it.
 //!
-//! The observer calls models through this crate, and the daemon calls embedders. The crate does not know what a
+//! The observer calls models through this crate, and `remora-embedders` calls embedders. The crate does not know what a
 //! request is for: no prompts, no vectors, no tokens, no prices.
 
 mod error;

@@ -72,6 +72,7 @@ impl RetryClock {
         let wait = jittered(usual.max(retry_after.unwrap_or_default()));
         self.failures = self.failures.saturating_add(1);
         self.probing = false;
+        tracing::debug!("a service does not answer; the next request is in {} s", wait.as_secs());
         let next_try = now.after(wait);
         // Several calls may have started before the first failure; the latest time counts.
         self.not_before = self.not_before.max(Some(next_try));

@@ -9,7 +9,7 @@ use remora_core::settings;
 use remora_core::time::Time;
 use remora_store::backup::last_check;
 use remora_store::files::Files;
-use remora_store::{DataDir, Store, StoreError, log, problems};
+use remora_store::{DataDir, Store, StoreError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -90,13 +90,13 @@ pub(crate) async fn run(
                         shared.damage.notify_one();
                         return;
                     }
-                    problems::report(Some(&shared.dir), CANNOT_RECOVER);
+                    tracing::error!("{CANNOT_RECOVER}");
                 }
             }
             Ok(Err(error)) => {
-                problems::report(Some(&shared.dir), &format!("daemon: no backup was made: {error}"));
+                tracing::error!("no backup was made: {error}");
             }
-            Err(_) => problems::report(Some(&shared.dir), "daemon: the backup hit a bug"),
+            Err(_) => tracing::error!("the backup hit a bug"),
         }
     }
 }
@@ -126,7 +126,7 @@ async fn rescue(shared: &Shared, opened: Files) {
         Ok(()) => "nothing is lost".to_owned(),
         Err(error) => format!("what was stored last may be lost: {error}"),
     };
-    problems::report(Some(&shared.dir), &format!("daemon: {what} was removed or replaced; {outcome}"));
+    tracing::error!("{what} was removed or replaced; {outcome}");
 }
 
 /// Whether the next start of the daemon can restore the database.
@@ -136,7 +136,7 @@ async fn can_recover(shared: &Shared) -> bool {
 }
 
 const CANNOT_RECOVER: &str =
-    "daemon: the database is damaged, and there is no sound backup to restore; hooks use the spool";
+    "the database is damaged, and there is no sound backup to restore; hooks use the spool";
 
 struct Due {
     /// Forces a check, regardless of the time of the last one.
@@ -160,8 +160,8 @@ fn look_after(dir: &DataDir, due: &Due) -> Result<Condition, StoreError> {
     if due.settings.enabled && backup::is_due(dir)? {
         match backup::make(dir, &due.settings) {
             Ok(made) => {
-                log::info(dir, "daemon", &describe(&made));
-                made.warnings().for_each(|warning| log::warn(dir, "daemon", &warning));
+                tracing::info!("{}", describe(&made));
+                made.warnings().for_each(|warning| tracing::warn!("{warning}"));
             }
             Err(StoreError::Damaged { .. }) if found_damage(dir)? => return Ok(Condition::Damaged),
             Err(error) => return Err(error),
@@ -171,9 +171,11 @@ fn look_after(dir: &DataDir, due: &Due) -> Result<Condition, StoreError> {
 }
 
 fn found_damage(dir: &DataDir) -> Result<bool, StoreError> {
+    let began = Instant::now();
     let check = backup::check(dir)?;
+    tracing::debug!("the database was checked in {} ms", began.elapsed().as_millis());
     if let Some(problem) = check.problems.first() {
-        problems::report(Some(dir), &format!("daemon: the database is damaged: {problem}"));
+        tracing::error!("the database is damaged: {problem}");
     }
     Ok(!check.problems.is_empty())
 }
@@ -202,11 +204,10 @@ pub(crate) fn recover(dir: &DataDir, search: Search) -> bool {
                 format!("restored from {name}")
             };
             // The problem comes last, because the log cuts long lines.
-            let reason = format!("daemon: the database was damaged; {how}: {problem}");
-            problems::report(Some(dir), &reason);
+            tracing::error!("the database was damaged; {how}: {problem}");
         }
         Err(error) => {
-            problems::report(Some(dir), &format!("daemon: the database cannot be restored: {error}"));
+            tracing::error!("the database cannot be restored: {error}");
         }
     }
     is_recovered

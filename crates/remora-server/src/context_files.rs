@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use remora_app::context_files::{self, Marks};
-use remora_store::{Store, StoreError, problems};
+use remora_store::{Store, StoreError};
 use tokio::sync::watch;
 
 use crate::shared::Shared;
@@ -22,7 +22,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         // Any news from here on triggers another round.
         news.borrow_and_update();
         if let Err(error) = refresh_changed(&shared, &mut seen).await {
-            problems::report(Some(&shared.dir), &format!("daemon: context files were not updated: {error}"));
+            tracing::error!("context files were not updated: {error}");
         }
         tokio::select! {
             _ = news.changed() => {}
@@ -46,5 +46,7 @@ async fn refresh_changed(shared: &Shared, seen: &mut Marks) -> Result<(), StoreE
     // Not on this thread: a slow disk with a project on it must not block the daemon.
     let refresh =
         move || context_files::refresh_changed(&Store::open(&dir)?, &before).error.map_or(Ok(()), Err);
-    tokio::task::spawn_blocking(refresh).await.unwrap_or(Err(StoreError::Closed))
+    tokio::task::spawn_blocking(refresh).await.unwrap_or(Err(StoreError::Closed))?;
+    tracing::debug!("context files are up to date");
+    Ok(())
 }

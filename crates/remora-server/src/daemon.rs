@@ -11,13 +11,13 @@ use remora_core::settings::IdleExit;
 use remora_core::time::Time;
 use remora_net::Health;
 use remora_store::files::Files;
-use remora_store::{DataDir, DataError, Store, StoreError, log, problems};
+use remora_store::{DataDir, DataError, Store, StoreError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::ear::ControlSocket;
-use crate::http::Opened;
+use crate::http::{CaptureThread, Opened};
 use crate::shared::{Load, Shared, Threads};
 use crate::store_thread::{Open, StoreThread};
 use crate::{backups, context_files, forgetting, git_status, housekeeping, indexer, notes, worker};
@@ -78,15 +78,15 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
         // The port is bound before `daemon.json` announces the daemon.
         let http = Opened::open(dir, load().daemon.port).await;
         if let Err(error) = &http {
-            problems::report(Some(dir), &format!("daemon: no HTTP: {error}"));
+            tracing::error!("no HTTP: {error}");
         }
         let port = http.as_ref().ok().map(Opened::port);
         hold.publish(port, None, None).map_err(failed)?;
         let place = port.map_or_else(|| "no port".to_owned(), |port| format!("port {port}"));
         if let Some(remark) = dir.clock().remark() {
-            log::warn(dir, "daemon", &remark);
+            tracing::warn!("{remark}");
         }
-        log::info(dir, "daemon", &format!("version {} started, {place}", env!("CARGO_PKG_VERSION")));
+        tracing::info!("version {} started, {place}", env!("CARGO_PKG_VERSION"));
         // The socket is open from here on: messages that arrive while the store is opened are read right
         // after.
         let ear = ControlSocket::open(dir).map_err(failed)?;
@@ -110,12 +110,11 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
             Ok(_) => {}
             // The check above has not found the damage, or it is new.
             Err(error) if error.is_about_content() && search == Search::Brief => {
-                log::info(dir, "daemon", End::Damaged.reason());
+                tracing::info!("{}", End::Damaged.reason());
                 return Ok(End::Damaged);
             }
             Err(error) if error.is_about_content() => {
-                let reason = format!("daemon: the database cannot be used; hooks use the spool: {error}");
-                problems::report(Some(dir), &reason);
+                tracing::error!("the database cannot be used; hooks use the spool: {error}");
                 // Every check makes and removes these while no store is open.
                 opened = Files { log: None, index: None, ..opened };
             }
@@ -141,24 +140,25 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
             tokio::spawn(forgetting::run(Arc::clone(&shared), stop.clone())),
         ];
         if let Ok(http) = http {
-            tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), hold.started_at(), stop)));
+            let capture = CaptureThread::start(&shared).map_err(failed)?;
+            tasks.push(tokio::spawn(http.serve(Arc::clone(&shared), capture, hold.started_at(), stop)));
         }
         let publish = |observer, embedder| hold.publish(port, observer, embedder);
         let end = live(&shared, &ear, signals, publish).await.map_err(failed);
         stopping.send_replace(true);
         for task in tasks {
             if task.await.is_err() {
-                problems::report(Some(dir), "daemon: a part of it hit a bug");
+                tracing::error!("a part of it hit a bug");
             }
         }
         let has_database = !matches!(end, Ok(End::Damaged | End::Deleted));
         if has_database && let Err(error) = shared.writer.call(remora_store::Store::empty_wal).await {
-            problems::report(Some(dir), &format!("daemon: the write-ahead log was not emptied: {error}"));
+            tracing::error!("the write-ahead log was not emptied: {error}");
         }
         drop(shared);
         match &end {
             Ok(End::Deleted) | Err(_) => {}
-            Ok(end) => log::info(dir, "daemon", end.reason()),
+            Ok(end) => tracing::info!("{}", end.reason()),
         }
         for thread in [writing, reading, searching] {
             let _ = thread.join();
@@ -166,7 +166,7 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
         // When connections close at the same moment, each leaves the write-ahead log to the others. Opening
         // the store once more empties it.
         if has_database && let Err(error) = Store::open(dir) {
-            problems::report(Some(dir), &format!("daemon: the write-ahead log was not emptied: {error}"));
+            tracing::error!("the write-ahead log was not emptied: {error}");
         }
         end
     })
@@ -202,7 +202,7 @@ async fn live(
                 }
                 Message::Poke(_) => {
                     shared.activity.touch();
-                    shared.refresh_settings();
+                    shared.refresh_settings().await;
                     shared.announce();
                 }
             },

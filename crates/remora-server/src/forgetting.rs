@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use remora_app::forget;
-use remora_store::problems;
 use tokio::sync::watch;
 
 use crate::shared::Shared;
@@ -30,8 +29,11 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             Err(_) => Some(AFTER_ERROR),
         };
         if wait == Some(Duration::ZERO) {
-            let Err(error) = shared.apart(|rt| forget::finish(rt)).await else { continue };
-            problems::report(Some(&shared.dir), &format!("daemon: forgetting is not finished: {error}"));
+            let Err(error) = shared.apart(|rt| forget::finish(rt)).await else {
+                tracing::debug!("what was forgotten is erased");
+                continue;
+            };
+            tracing::error!("forgetting is not finished: {error}");
             tokio::select! {
                 () = tokio::time::sleep(AFTER_ERROR) => {}
                 _ = stop.changed() => return,

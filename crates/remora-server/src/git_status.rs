@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
+use remora_store::StoreError;
 use remora_store::changed_files::WorkedIn;
-use remora_store::{StoreError, problems};
 use tokio::process::Command;
 use tokio::sync::watch;
 
@@ -34,10 +34,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         news.borrow_and_update();
         let started = Instant::now();
         if let Err(error) = look(&shared, &mut seen).await {
-            problems::report(
-                Some(&shared.dir),
-                &format!("daemon: what git calls changed is not known: {error}"),
-            );
+            tracing::error!("what git calls changed is not known: {error}");
         }
         let pause = PAUSE.max(started.elapsed() * PAUSE_TIMES);
         let next = async {
@@ -62,7 +59,10 @@ async fn look(shared: &Shared, seen: &mut HashMap<ProjectId, Time>) -> Result<()
         if seen.insert(project, last_activity_at) == Some(last_activity_at) {
             continue;
         }
+        let began = Instant::now();
         let Some(files) = changed_in(Path::new(&root)).await else { continue };
+        let took = began.elapsed().as_millis();
+        tracing::debug!("git: {} changed files in project {project} in {took} ms", files.len());
         shared.writer.call(move |store| store.files().set_changed(project, &files)).await?;
     }
     Ok(())

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use remora_core::time::Time;
-use remora_store::problems;
 use tokio::sync::watch;
 
 use crate::shared::Shared;
@@ -21,8 +20,9 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
                 store.prune(&retention, Time::now())
             })
             .await;
-        if let Err(error) = done {
-            problems::report(Some(&shared.dir), &format!("daemon: {error}"));
+        match done {
+            Ok(_) => tracing::debug!("expired data was deleted"),
+            Err(error) => tracing::error!("{error}"),
         }
         tokio::select! {
             () = tokio::time::sleep(ROUND) => {}

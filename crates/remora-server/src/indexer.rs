@@ -16,7 +16,7 @@ use remora_core::time::Time;
 use remora_embed::{Embedder, MODEL};
 use remora_search::{EmbedError, Embeddings, IndexBatch, IndexError, Purpose};
 use remora_store::search::Embedded;
-use remora_store::{Store, StoreError, log, problems};
+use remora_store::{Store, StoreError};
 use remora_sys::memory;
 use remora_sys::process::lower_thread_priority;
 use tokio::sync::{oneshot, watch};
@@ -93,6 +93,7 @@ impl Indexer {
             let Some(batch) = self.shared.writer.call(next).await? else { return Ok(()) };
             // Counts as a connection, so that the daemon does not end as idle while it works.
             busy.get_or_insert_with(|| self.shared.activity.connect());
+            let began = Instant::now();
             let (model, made) = match &chosen {
                 Chosen::Remote(remote) => {
                     let Embeddings { model, vectors, .. } =
@@ -101,6 +102,11 @@ impl Indexer {
                 }
                 _ => self.embed_builtin(batch).await?,
             };
+            tracing::debug!(
+                "indexed: {} vectors of {model} in {} ms",
+                made.len(),
+                began.elapsed().as_millis()
+            );
             self.shared.writer.call(move |store| store.index().put_vectors(&model, &made)).await?;
         }
     }
@@ -120,23 +126,22 @@ impl Indexer {
 
     /// Returns when to retry, if at all before the settings change. Each kind of error is reported once.
     fn retry_after(&mut self, done: Result<(), IndexError>, wanted: &Search) -> Option<Duration> {
-        let report = |text: &str| problems::report(Some(&self.shared.dir), &format!("daemon: {text}"));
         match done {
             Ok(()) => {
                 let is_asked = matches!(self.shared.embedders.chosen(wanted), Chosen::Remote(_));
                 if self.reported.take().is_some() && is_asked {
-                    log::info(&self.shared.dir, "daemon", "the embedder answers again");
+                    tracing::info!("the embedder answers again");
                 }
                 None
             }
             Err(IndexError::Store(error)) => {
-                report(&format!("indexing waits: {error}"));
+                tracing::error!("indexing waits: {error}");
                 Some(AFTER_ERROR)
             }
             Err(IndexError::Embed(error)) => {
                 let reason = error.to_string();
                 if self.reported.as_ref() != Some(&reason) {
-                    report(&format!("indexing waits, search by words only: {reason}"));
+                    tracing::error!("indexing waits, search by words only: {reason}");
                     self.reported = Some(reason);
                 }
                 match self.shared.embedders.chosen(wanted) {
@@ -164,6 +169,7 @@ impl Indexer {
             let _ = self.shared.finder.unload().await;
         }
         if [own, search].contains(&Some(Duration::ZERO)) {
+            tracing::debug!("the model and the vectors were idle and left memory");
             memory::give_back();
         }
         [own, search].into_iter().flatten().filter(|left| !left.is_zero()).min()

@@ -13,7 +13,7 @@ use remora_core::settings::Memory;
 use remora_core::time::Time;
 use remora_notes::{Access, Done, Round, forget_some, settle};
 use remora_store::notes::NotesState;
-use remora_store::{Store, StoreError, log, problems};
+use remora_store::{Store, StoreError};
 use remora_sys::process::lower_thread_priority;
 use tokio::sync::{Notify, oneshot, watch};
 
@@ -149,11 +149,13 @@ impl Keeper {
         };
         let problem = match done {
             Ok(done) => {
+                if !self.is_empty {
+                    tracing::debug!("notes: scanned in {} ms", started.elapsed().as_millis());
+                }
                 if done.read + done.gone > 0 {
                     // New notes can be shown, and need vectors.
                     self.shared.announce_news();
-                    let message = format!("notes: {} read, {} gone", done.read, done.gone);
-                    log::info(&self.shared.dir, "daemon", &message);
+                    tracing::info!("notes: {} read, {} gone", done.read, done.gone);
                 }
                 done.problem.map(|problem| problem.to_string())
             }
@@ -254,7 +256,7 @@ impl Keeper {
     /// Logs each reason once, because a source that is down would repeat it every few seconds.
     fn report(&mut self, reason: &str) {
         if self.reported.len() < 1_000 && self.reported.insert(reason.to_owned()) {
-            problems::report(Some(&self.shared.dir), &format!("daemon: {reason}"));
+            tracing::error!("{reason}");
         }
     }
 }

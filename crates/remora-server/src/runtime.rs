@@ -77,7 +77,7 @@ impl Shared {
         &self,
         ask: impl FnOnce(&dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
-        let settings = self.current_settings();
+        let settings = self.current_settings().await;
         let ask = move |store: &Store| {
             let backend = SearchBackend { searcher: &Searcher::new(), embedder: None };
             Ok(read(store, &settings, backend, ask))
@@ -92,7 +92,7 @@ impl Shared {
         question: ToEmbed,
         ask: impl FnOnce(&dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
-        self.find_with(self.current_settings(), question, ask).await
+        self.find_with(self.current_settings().await, question, ask).await
     }
 
     /// The same with other settings, to try them.
@@ -112,7 +112,7 @@ impl Shared {
         &self,
         work: impl FnOnce(&mut dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
-        let settings = self.current_settings();
+        let settings = self.current_settings().await;
         let done = self.writer.call(move |store| Ok(write(store, &settings, work))).await?;
         self.announced(done)
     }
@@ -123,7 +123,7 @@ impl Shared {
         &self,
         work: impl FnOnce(&mut dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
-        let (settings, dir) = (self.current_settings(), self.dir.clone());
+        let (settings, dir) = (self.current_settings().await, self.dir.clone());
         let work = move || match Store::open_caught_up(&dir) {
             Ok(store) => write(&store, &settings, work),
             Err(error) => (Err(error.into()), false),
@@ -134,8 +134,8 @@ impl Shared {
         self.announced(done)
     }
 
-    pub(crate) fn current_settings(&self) -> Arc<Settings> {
-        self.refresh_settings();
+    pub(crate) async fn current_settings(&self) -> Arc<Settings> {
+        self.refresh_settings().await;
         self.settings()
     }
 

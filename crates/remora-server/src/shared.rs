@@ -1,6 +1,7 @@
 //! State shared by the parts of a running daemon.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -50,9 +51,40 @@ pub struct Shared {
     /// Notified if the database is damaged and a restart can restore it.
     pub(crate) damage: Notify,
     will_look: AtomicBool,
-    settings: watch::Sender<Arc<Settings>>,
+    settings: Arc<SettingsFile>,
+}
+
+/// The settings, and the state of the file they were read from.
+pub(crate) struct SettingsFile {
+    path: PathBuf,
     load: Load,
-    config_changed_at: Mutex<Option<SystemTime>>,
+    changed_at: Mutex<Option<SystemTime>>,
+    current: watch::Sender<Arc<Settings>>,
+}
+
+impl SettingsFile {
+    fn new(path: PathBuf, load: Load) -> Self {
+        // Looked at first: a change during the read is noticed later.
+        let changed_at = Mutex::new(changed_at(&path));
+        let current = watch::Sender::new(Arc::new(load()));
+        Self { path, load, changed_at, current }
+    }
+
+    /// The settings, read again if their file has changed. Not for the runtime's thread, because files may be slow.
+    pub(crate) fn refresh(&self) -> Arc<Settings> {
+        let now = changed_at(&self.path);
+        let mut known = self.changed_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != now {
+            *known = now;
+            self.current.send_replace(Arc::new((self.load)()));
+            tracing::debug!("the settings were read again");
+        }
+        self.current.borrow().clone()
+    }
+}
+
+fn changed_at(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|file| file.modified()).ok()
 }
 
 /// The store's threads.
@@ -72,8 +104,6 @@ impl std::fmt::Debug for Shared {
 
 impl Shared {
     pub(crate) fn new(hold: Arc<DaemonLock>, dir: &DataDir, threads: Threads, load: Load) -> Self {
-        let changed_at = config_time(dir);
-        let settings = Arc::new(load());
         let embedders = Arc::<Embedders>::default();
         Self {
             hold,
@@ -91,18 +121,16 @@ impl Shared {
             alarm: threads.alarm,
             damage: Notify::new(),
             will_look: AtomicBool::new(false),
-            settings: watch::Sender::new(settings),
-            load,
-            config_changed_at: Mutex::new(changed_at),
+            settings: Arc::new(SettingsFile::new(dir.config(), load)),
         }
     }
 
     pub fn settings(&self) -> Arc<Settings> {
-        self.settings.borrow().clone()
+        self.settings.current.borrow().clone()
     }
 
     pub fn watch_settings(&self) -> watch::Receiver<Arc<Settings>> {
-        self.settings.subscribe()
+        self.settings.current.subscribe()
     }
 
     /// Announces a change that may need the observer and concerns readers.
@@ -144,16 +172,14 @@ impl Shared {
     }
 
     /// Reads the settings again if their file has changed.
-    pub fn refresh_settings(&self) {
-        let now = config_time(&self.dir);
-        let mut known = self.config_changed_at.lock().unwrap_or_else(PoisonError::into_inner);
-        if *known != now {
-            *known = now;
-            self.settings.send_replace(Arc::new((self.load)()));
-        }
+    pub async fn refresh_settings(&self) {
+        let settings = Arc::clone(&self.settings);
+        // The known settings stay if this panics, which the panic hook has logged.
+        let _ = tokio::task::spawn_blocking(move || settings.refresh()).await;
     }
-}
 
-fn config_time(dir: &DataDir) -> Option<SystemTime> {
-    fs::metadata(dir.config()).and_then(|file| file.modified()).ok()
+    /// The settings, for threads that may read files.
+    pub(crate) fn settings_file(&self) -> Arc<SettingsFile> {
+        Arc::clone(&self.settings)
+    }
 }

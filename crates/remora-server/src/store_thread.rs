@@ -71,11 +71,15 @@ impl StoreThread {
         waiting.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Stores an event, grouped with others that arrive at the same time. It is on disk when this returns.
-    pub async fn store(&self, record: EventRecord) -> Result<Enqueued, StoreError> {
+    /// Queues an event to be stored, grouped with others that arrive at the same time. It is on disk when the answer
+    /// comes.
+    pub fn store(
+        &self,
+        record: EventRecord,
+    ) -> Result<oneshot::Receiver<Result<Enqueued, StoreError>>, StoreError> {
         let (answer, waiting) = oneshot::channel();
         self.jobs.send(Job::Store(Box::new(record), answer)).map_err(|_| StoreError::Closed)?;
-        waiting.await.map_err(|_| StoreError::Closed)?
+        Ok(waiting)
     }
 }
 

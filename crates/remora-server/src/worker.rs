@@ -8,7 +8,7 @@ use remora_core::ids::SessionId;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_observer::{Next, Observer, Reflection, Task};
-use remora_store::{Failure, Store, StoreError, log, problems};
+use remora_store::{Failure, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -27,16 +27,19 @@ const BETWEEN_TURNS: Duration = Duration::from_millis(3);
 /// Interval at which a claim is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
+/// What concerns the model is logged under this name, wherever it is noticed.
+const OBSERVER: &str = "remora_observer";
+
 pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Receiver<bool>) {
     let mut settings = shared.watch_settings();
     let mut worker = Worker::new(Arc::clone(&shared), owner);
     worker.adopt(&settings.borrow_and_update().clone());
     if let Err(error) = worker.find_unread().await {
-        worker.report(&error.to_string());
+        tracing::error!("{error}");
     }
     loop {
         let sleep = worker.round(&stop).await.unwrap_or_else(|error| {
-            worker.report(&error.to_string());
+            tracing::error!("{error}");
             AFTER_ERROR
         });
         worker.publish_health();
@@ -47,8 +50,9 @@ pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Re
             _ = settings.changed() => {
                 worker.adopt(&settings.borrow_and_update().clone());
                 // Turns that waited for a working provider or a larger budget are retried now.
+                tracing::debug!("new settings: turns that wait for the model are tried again");
                 if let Err(error) = shared.writer.call(|store| store.queue().retry_now()).await {
-                    worker.report(&error.to_string());
+                    tracing::error!("{error}");
                 }
             }
             _ = stop.changed() => break,
@@ -81,7 +85,7 @@ impl Worker {
     fn adopt(&mut self, settings: &Settings) {
         let (observer, problems) = Observer::new(settings, &self.shared.dir, &self.owner);
         for problem in problems {
-            self.report(&problem);
+            tracing::error!("{problem}");
         }
         self.observer = Arc::new(observer);
         self.parallel = usize::from(settings.observer.parallel_sessions.max(1));
@@ -155,6 +159,7 @@ impl Worker {
             self.shared.finder.give_way().await;
             let observer = Arc::clone(&self.observer);
             let read = self.shared.writer.call(move |store| observer.read_late(store, session)).await?;
+            tracing::debug!("the transcript of session {session} was read again, news: {}", read.is_some());
             if read.is_some() {
                 self.shared.announce_news();
             }
@@ -176,12 +181,8 @@ impl Worker {
         self.calls.shutdown().await;
         let owner = self.owner.clone();
         if let Err(error) = self.shared.writer.call(move |store| store.queue().release_all(&owner)).await {
-            self.report(&error.to_string());
+            tracing::error!("{error}");
         }
-    }
-
-    fn report(&self, reason: &str) {
-        problems::report(Some(&self.shared.dir), &format!("daemon: {reason}"));
     }
 }
 
@@ -202,7 +203,7 @@ async fn reflect(shared: Arc<Shared>, task: Task) -> SessionId {
                     let batch = task.batch().clone();
                     let beaten = shared.writer.call(move |store| store.queue().heartbeat(&batch, Time::now())).await;
                     if let Err(error) = beaten {
-                        problems::report(Some(&shared.dir), &format!("daemon: {error}"));
+                        tracing::error!("{error}");
                     }
                 }
             }
@@ -210,21 +211,28 @@ async fn reflect(shared: Arc<Shared>, task: Task) -> SessionId {
     };
     let session = task.batch().session;
     let reflection = task.reflect(answer, Time::now());
-    note(&shared, &reflection);
+    note(&reflection);
     let settled = shared.writer.call(move |store| task.settle(store, &reflection, Time::now())).await;
     match settled {
-        Ok(_) => shared.announce_news(),
-        Err(error) => problems::report(Some(&shared.dir), &format!("daemon: {error}")),
+        Ok(observations) => {
+            if let Some(count) = observations {
+                tracing::debug!("the answer about session {session} left {count} observations");
+            } else {
+                tracing::debug!("a turn of session {session} went back to the queue");
+            }
+            shared.announce_news();
+        }
+        Err(error) => tracing::error!("{error}"),
     }
     session
 }
 
 /// Logs oddities of an answer that are not failures. Never logs the answer itself.
-fn note(shared: &Shared, reflection: &Reflection) {
+fn note(reflection: &Reflection) {
     if let Some(Failure::NoAnswer { reason, .. }) = reflection.failure() {
-        log::warn(&shared.dir, "observer", reason);
+        tracing::warn!(target: OBSERVER, "{reason}");
     }
     if !reflection.problems.is_empty() {
-        log::info(&shared.dir, "observer", &format!("odd answer: {}", reflection.problems.join("; ")));
+        tracing::info!(target: OBSERVER, "odd answer: {}", reflection.problems.join("; "));
     }
 }

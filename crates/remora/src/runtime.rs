@@ -8,7 +8,6 @@ use remora_app::search::SearchRequest;
 use remora_client::{Daemon, poke, presence};
 use remora_core::settings::{self, Settings};
 use remora_search::{Embed, Results};
-use remora_server::embedders;
 use remora_store::DataDir;
 
 use crate::command::context_files;
@@ -34,7 +33,7 @@ impl Outside for Process {
     }
 
     fn embedder(&self, settings: &settings::Search) -> Option<Box<dyn Embed>> {
-        embedders::open(settings)
+        remora_embedders::open(settings)
     }
 
     fn wake(&self, dir: &DataDir, settings: &Settings) {

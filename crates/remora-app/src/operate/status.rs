@@ -248,6 +248,6 @@ fn measure(dir: &Path, (queue, failed): (u64, u64)) -> Bytes {
         entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
     });
     let spool = size("spool.jsonl") + size("spool.ingesting");
-    let log = size("remora.log") + size("remora.log.1");
+    let log = ["remora.log", "remora.log.1", "remora.debug.log", "remora.debug.log.1"].map(size).iter().sum();
     Bytes { database, queue, failed, backups, spool, log, total: database + backups + spool + log }
 }

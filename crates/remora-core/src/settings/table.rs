@@ -204,7 +204,7 @@ settings! {
         failed_days: u32 = 90, whole(1, MAX_DAYS),
             "days for which failed events are kept for `remora queue retry`, and observed events for a model that cannot be asked";
         log_mb: u32 = 5, whole(1, 100),
-            "size limit of the log in megabytes, its older file included";
+            "size limit of the log in megabytes, its older file included; the debug lines of the daemon have the same limit for themselves";
     }
 
     /// What happens to memory that the user deletes.

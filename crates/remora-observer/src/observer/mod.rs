@@ -193,11 +193,14 @@ impl Observer {
         let mut goes_on = |store: &Store, session| !self.silence.is_zero() && self.goes_on(store, session);
         let claimed = store.queue().claim(&self.owner, MAX_EVENTS, self.silence, now, &mut goes_on)?;
         let Some(mut batch) = claimed else { return Ok(Step::Nothing) };
+        let name = format!("turn {} of session {}", batch.prompt_number, batch.session);
+        tracing::debug!("{name}: claimed, {} events", batch.events.len());
         self.listen(store, &mut batch)?;
         if self.awaits_closing(store, &batch, now)? {
             let reason = "its closing message is not in the transcript yet".to_owned();
             let failure = Failure::NoAnswer { reason, retry_after: CLOSING_PAUSE };
             store.queue().release(&batch, &failure, None, now)?;
+            tracing::debug!("{name}: waits for its closing message");
             return Ok(Step::PutOff);
         }
         let turn = turn(store, &batch)?;
@@ -212,6 +215,11 @@ impl Observer {
             has_summary: memory.summary.is_some(),
             transcript: batch.transcript.is_some().then_some(batch.session),
         };
+        tracing::debug!(
+            "{name}: drafted, {} observations, summary: {}",
+            settled.observations,
+            settled.has_summary
+        );
         let is_final = !store.queue().may_go_on(&batch)?;
         if matches!(self.mind, ModelState::Builtin) || is_past || !is_final || !turn.is_worth_a_call() {
             store.queue().confirm(&batch, &memory, None, made_at(&batch))?;

@@ -2,7 +2,7 @@
 //! model's mistakes are handled here, so that [`Observer`](super::Observer) only decides when to call.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use remora_core::ids::SessionId;
 use remora_core::memory::{Memory, Summary};
@@ -66,7 +66,23 @@ impl Task {
 
     /// Calls the model. Nothing is stored; a call that is dropped halfway has no effect except its cost.
     pub async fn ask(&self) -> Result<Reply, ProviderError> {
-        self.model.provider.ask(&self.request()).await
+        let began = Instant::now();
+        let answer = self.model.provider.ask(&self.request()).await;
+        let provider = &self.model.provider;
+        // An error may quote the answer, so it stays out.
+        let (outcome, usage) = match &answer {
+            Ok(reply) => ("answered", reply.usage),
+            Err(error) => ("failed", error.usage),
+        };
+        tracing::debug!(
+            "{} {} {outcome} in {} ms: {} tokens in, {} out",
+            provider.name(),
+            provider.model(),
+            began.elapsed().as_millis(),
+            usage.input,
+            usage.output
+        );
+        answer
     }
 
     fn request(&self) -> Request<'_> {
@@ -282,6 +298,12 @@ pub(super) fn wait(
     now: Time,
 ) -> Result<Option<Task>, StoreError> {
     let failure = Failure::NoAnswer { reason: reason.to_owned(), retry_after };
+    let seconds = retry_after.as_secs();
+    tracing::debug!(
+        "turn {} of session {}: the model is called in {seconds} s",
+        batch.prompt_number,
+        batch.session
+    );
     store.queue().release(batch, &failure, None, now).map(|()| None)
 }
 

@@ -158,7 +158,8 @@ async fn explain(
 
 impl Http {
     async fn recall(&self, request: PromptRequest) -> Result<Explained, ApiError> {
-        self.recall_by(request, self.shared.current_settings()).await
+        let settings = self.shared.current_settings().await;
+        self.recall_by(request, settings).await
     }
 
     /// Like `recall`, with these settings.

@@ -7,8 +7,9 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::header::{
@@ -17,7 +18,7 @@ use axum::http::header::{
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use remora_client::token::Token;
-use remora_store::{DataDir, problems};
+use remora_store::DataDir;
 
 use super::Http;
 use super::error::{ApiError, Failure, Reason};
@@ -139,7 +140,22 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a st
     }
 }
 
+/// Logs a request by its route, never by its address, which may have words of a query in it. Accepted events are left
+/// out: they may be thousands a second, and the observer logs their turns.
+fn trace(method: &Method, route: Option<&MatchedPath>, response: &Response, began: Instant) {
+    let known = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+    let method = known.iter().find(|known| *known == method).map_or("other method", Method::as_str);
+    let route = route.map_or("no route", MatchedPath::as_str);
+    let (status, took) = (response.status().as_u16(), began.elapsed().as_millis());
+    if status == 200 && method == "POST" && route.starts_with("/api/sessions/") {
+        return;
+    }
+    tracing::debug!("http: {method} {route}: {status} in {took} ms");
+}
+
 pub(super) async fn admit(State(http): State<Arc<Http>>, mut request: Request, next: Next) -> Response {
+    let (began, method) = (Instant::now(), request.method().clone());
+    let route = request.extensions().get::<MatchedPath>().cloned();
     let root = request.extensions().get::<Root>().cloned();
     let root = root.as_ref().map_or("", Root::as_str);
     let address = request.uri().path_and_query().map_or("/", |address| address.as_str());
@@ -161,7 +177,7 @@ pub(super) async fn admit(State(http): State<Arc<Http>>, mut request: Request, n
         Err(refusal) => refusal.into_response(),
     };
     if let Some(Reason(reason)) = response.extensions_mut().remove() {
-        problems::report(Some(&http.shared.dir), &format!("http: {reason}"));
+        tracing::error!("http: {reason}");
     }
     if let (Some(address), Some(Failure(message))) = (address, response.extensions_mut().remove()) {
         response = pages::failure(&http, known.as_ref(), response.status(), &message, &address).await;
@@ -169,6 +185,7 @@ pub(super) async fn admit(State(http): State<Arc<Http>>, mut request: Request, n
     if known.is_some() {
         response = pages::below(root, response).await;
     }
+    trace(&method, route.as_ref(), &response, began);
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

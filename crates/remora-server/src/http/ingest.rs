@@ -11,13 +11,14 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use futures_util::StreamExt;
-use remora_app::capture::{self, Decision, Door, LeftOut, Reading};
+use remora_app::capture::{self, Door, LeftOut};
 use remora_core::event::Event;
 use remora_core::host::Host;
 use remora_core::ids::EventId;
 use remora_core::intake::{Document, Intake};
+use remora_hosts::Reading;
 use remora_hosts::generic::{Complete, Init, Message, Observations, Summarize, Whole};
-use remora_store::{Enqueued, EventRecord};
+use remora_store::Enqueued;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
@@ -74,38 +75,31 @@ async fn take_in<M: Message>(
     State(http): State<Arc<Http>>,
     EventBody(request, _): EventBody<M>,
 ) -> Result<Json<Acknowledged>, ApiError> {
-    let _room = reserve(&http, request.headers())?;
+    let room = Arc::new(reserve(&http, request.headers())?);
     let body = tokio::time::timeout(BODY_TIMEOUT, read(request.into_body()));
     let document = body.await.map_err(|_| ApiError::Slow)??;
-    let reading = match remora_hosts::read(Host::Generic, Some(M::NAME), document) {
-        Reading::Event(event) => Reading::Event(Box::new(placed(&http, *event).await?)),
-        other => other,
+    let event = match remora_hosts::read(Host::Generic, Some(M::NAME), document) {
+        Reading::Event(event) => placed(&http, *event).await?,
+        Reading::Malformed(reason) => return Err(ApiError::invalid(reason, "docs/http.md shows the bodies")),
+        Reading::Synthetic { .. } | Reading::FileAhead(_) | Reading::Nothing => {
+            return Ok(Json(Acknowledged { reason: Some(LeftOut::NotAnEvent), ..Acknowledged::default() }));
+        }
     };
-    let (dir, settings) = (&http.shared.dir, http.shared.current_settings());
-    match capture::decide(dir, &settings, http.home.as_deref(), reading, dir.now())? {
-        Decision::Store(record) => store(&http, *record).await.map(Json),
-        Decision::LeftOut(reason) => Ok(left_out(reason)),
-        Decision::Inject(_) => Ok(left_out(LeftOut::NotAnEvent)),
-        Decision::Malformed(reason) => Err(ApiError::invalid(reason, "docs/http.md shows the bodies")),
-    }
-}
-
-async fn store(http: &Http, record: EventRecord) -> Result<Acknowledged, ApiError> {
-    let is_tool = record.captured.event().body.tool().is_some();
-    let Enqueued::Stored(id) = http.shared.writer.store(record).await? else {
-        return Ok(Acknowledged { duplicate: true, ..Acknowledged::default() });
+    let is_tool = event.body.tool().is_some();
+    let acknowledged = match http.capture.ingest(event, Arc::clone(&room)).await? {
+        Ok(Enqueued::Stored(id)) => {
+            // A tool call does not end a turn, so the observer need not start at once.
+            if is_tool {
+                http.shared.announce_for_later();
+            } else {
+                http.shared.announce();
+            }
+            Acknowledged { stored: true, id: Some(id), ..Acknowledged::default() }
+        }
+        Ok(Enqueued::Duplicate) => Acknowledged { duplicate: true, ..Acknowledged::default() },
+        Err(reason) => Acknowledged { reason: Some(reason), ..Acknowledged::default() },
     };
-    // A tool call does not end a turn, so the observer need not start at once.
-    if is_tool {
-        http.shared.announce_for_later();
-    } else {
-        http.shared.announce();
-    }
-    Ok(Acknowledged { stored: true, id: Some(id), ..Acknowledged::default() })
-}
-
-fn left_out(reason: LeftOut) -> Json<Acknowledged> {
-    Json(Acknowledged { reason: Some(reason), ..Acknowledged::default() })
+    Ok(Json(acknowledged))
 }
 
 /// Reserves room for a body, by the length it announces.

@@ -30,6 +30,7 @@ async fn answer(State(http): State<Arc<Http>>, request: Request) -> Result<Respo
     if let Some(error) = remora_mcp::refusal(&bytes) {
         return refused(StatusCode::BAD_REQUEST, error);
     }
+    http.shared.refresh_settings().await;
     Ok(http.mcp.handle(Request::from_parts(parts, Body::from(bytes))).await.map(Body::new))
 }
 

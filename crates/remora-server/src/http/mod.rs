@@ -4,6 +4,7 @@
 //! them. Internal errors are logged and never returned. `docs/http.md` is the description for users.
 
 mod asked;
+mod capture_thread;
 mod context;
 mod edit;
 mod error;
@@ -34,7 +35,6 @@ mod stream;
 mod timeline;
 mod visitor;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ use remora_core::time::Time;
 use remora_mcp::Endpoint;
 use tokio::sync::{Semaphore, watch};
 
+pub(crate) use capture_thread::CaptureThread;
 pub use openapi::document;
 pub use routes::Route;
 pub(crate) use serve::Opened;
@@ -66,7 +67,7 @@ pub(crate) struct Http {
     room: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     links: visitor::Links,
-    home: Option<PathBuf>,
+    capture: CaptureThread,
     mcp: Endpoint<Memory>,
 }
 
@@ -77,6 +78,26 @@ impl std::fmt::Debug for Http {
 }
 
 impl Http {
+    fn new(
+        shared: Arc<Shared>,
+        capture: CaptureThread,
+        guard: Guard,
+        started_at: Time,
+        stop: watch::Receiver<bool>,
+    ) -> Self {
+        Self {
+            mcp: Endpoint::new(Arc::new(Memory(Arc::clone(&shared)))),
+            shared,
+            guard,
+            started_at,
+            stop,
+            room: Arc::new(Semaphore::new(ingest::ROOM)),
+            streams: Arc::new(Semaphore::new(stream::MAX_STREAMS)),
+            links: visitor::Links::default(),
+            capture,
+        }
+    }
+
     /// The daemon's own status and that of the services it calls.
     fn standing(&self) -> remora_app::status::DaemonStatus {
         remora_app::status::DaemonStatus {

@@ -19,18 +19,16 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use remora_client::token::{self, Token};
 use remora_core::time::Time;
-use remora_mcp::Endpoint;
-use remora_store::{DataDir, problems};
+use remora_store::DataDir;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::error::ApiError;
 use super::guard::Guard;
-use super::mcp::Memory;
 use super::strangers::{self, Authenticated, UnauthenticatedConnections};
 use super::visitor::Root;
-use super::{Http, app, ingest, ports, stream};
+use super::{CaptureThread, Http, app, ports};
 use crate::shared::Shared;
 
 /// Limit for open connections; further ones wait. Strangers may hold only a few of them, and streams not all
@@ -65,19 +63,16 @@ impl Opened {
     }
 
     /// Serves until `stop`. All connections are closed when this returns.
-    pub(crate) async fn serve(self, shared: Arc<Shared>, started_at: Time, mut stop: watch::Receiver<bool>) {
+    pub(crate) async fn serve(
+        self,
+        shared: Arc<Shared>,
+        capture: CaptureThread,
+        started_at: Time,
+        mut stop: watch::Receiver<bool>,
+    ) {
         let dir = shared.dir.clone();
-        let http = Http {
-            mcp: Endpoint::new(Arc::new(Memory(Arc::clone(&shared)))),
-            shared,
-            guard: Guard::new(self.token, dir.clone(), self.port),
-            started_at,
-            stop: stop.clone(),
-            room: Arc::new(Semaphore::new(ingest::ROOM)),
-            streams: Arc::new(Semaphore::new(stream::MAX_STREAMS)),
-            links: super::visitor::Links::default(),
-            home: std::env::home_dir().filter(|home| home.is_absolute()),
-        };
+        let guard = Guard::new(self.token, dir.clone(), self.port);
+        let http = Http::new(shared, capture, guard, started_at, stop.clone());
         let app = app(Arc::new(http));
         let mut connections = JoinSet::new();
         let mut strangers = UnauthenticatedConnections::default();
@@ -93,7 +88,7 @@ impl Opened {
                 },
                 Some(ended) = connections.join_next() => {
                     if ended.is_err_and(|error| error.is_panic()) {
-                        problems::report(Some(&dir), "http: answering a request hit a bug");
+                        tracing::error!("http: answering a request hit a bug");
                     }
                 }
                 _ = stop.changed() => break,

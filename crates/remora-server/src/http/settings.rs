@@ -222,7 +222,7 @@ async fn apply(http: &Http, wanted: &BTreeMap<String, Value>, by: SavedBy) -> Re
     // May wait for another process that is changing the file.
     let written = tokio::task::spawn_blocking(move || write(&dir, &changes));
     written.await.map_err(|error| ApiError::Internal(error.to_string()))??;
-    http.shared.refresh_settings();
+    http.shared.refresh_settings().await;
     Ok(list(&http.shared.dir))
 }
 

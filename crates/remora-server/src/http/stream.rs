@@ -17,7 +17,7 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use remora_store::{Cursor, QueueCounts, problems};
+use remora_store::{Cursor, QueueCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, watch};
@@ -115,7 +115,7 @@ impl Feed {
             }
             if let Err(reason) = self.look().await {
                 // The client reconnects with the last id it received.
-                problems::report(Some(&self.http.shared.dir), &format!("http: stream: {reason}"));
+                tracing::error!("http: stream: {reason}");
                 return None;
             }
         }

@@ -6,18 +6,19 @@
 //! the text of our own pages contains.
 
 use std::collections::VecDeque;
-use std::hash::Hasher as _;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::Uri;
 use axum::http::header::{COOKIE, HeaderMap, HeaderName, USER_AGENT};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use remora_client::browsers::{self, Browser};
 use remora_client::token::Token;
 use remora_core::time::Time;
 use remora_store::{DataDir, SavedBy, hex};
-use siphasher::sip128::{Hasher128 as _, SipHasher24};
+use sha2::Sha256;
+use subtle::ConstantTimeEq as _;
 
 use super::pages::ENTER;
 
@@ -152,7 +153,7 @@ pub(super) fn sign_in(headers: &HeaderMap, token: &Token, dir: &DataDir) -> io::
 }
 
 fn root_of(token: &Token, id: &str) -> String {
-    format!("/{}", signature(token, &["root", id]))
+    format!("/{}", &signature(token, &["root", id])[..ROOT])
 }
 
 /// The values of a cookie. There may be several, because any server of this machine can set one.
@@ -194,25 +195,21 @@ fn random() -> Result<String, getrandom::Error> {
     Ok(hex(&bytes))
 }
 
-/// A keyed hash of the parts, each ended by a zero byte, which none of them contains.
+/// HMAC-SHA256 of the parts under the token, in hexadecimal digits. A zero byte, which no part contains, ends each, so
+/// that no two lists of parts are the same text.
 fn signature(token: &Token, parts: &[&str]) -> String {
-    // The first half of the token is the key; the second half is hashed first.
-    let (key, rest) = token.as_str().split_at(32);
-    let key = u128::from_str_radix(key, 16).unwrap_or_default().to_be_bytes();
-    let mut hash = SipHasher24::new_with_key(&key);
-    hash.write(rest.as_bytes());
+    let key = token.as_str().as_bytes();
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
     for part in parts {
-        hash.write(part.as_bytes());
-        hash.write_u8(0);
+        mac.update(part.as_bytes());
+        mac.update(&[0]);
     }
-    hex(&hash.finish128().as_bytes())
+    hex(&mac.finalize().into_bytes())
 }
 
-/// Compares in constant time.
+/// Compares in constant time, so that timing reveals nothing about a secret.
 fn is_same(own: &str, offered: &str) -> bool {
-    let pairs = own.bytes().zip(offered.bytes());
-    let differences = pairs.fold(0, |sum, (a, b)| std::hint::black_box(sum | (a ^ b)));
-    own.len() == offered.len() && differences == 0
+    own.as_bytes().ct_eq(offered.as_bytes()).into()
 }
 
 #[cfg(test)]
@@ -236,6 +233,37 @@ mod tests {
         {
             assert_eq!(taken(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn secrets_of_a_browser_differ_by_purpose_browser_and_token() {
+        let tokens = [(); 2].map(|()| {
+            let temp = tempfile::tempdir().unwrap();
+            remora_client::token::read_or_make(&DataDir::new(temp.path())).unwrap()
+        });
+        let mut secrets = Vec::new();
+        for token in &tokens {
+            for id in ["a", "ab"] {
+                let root = root_of(token, id);
+                assert_eq!(Root::take(&root.parse().unwrap()).unwrap().0, Root(root.clone()));
+                secrets.extend([root[1..].to_owned(), signature(token, &["browser", id])]);
+                secrets.extend([signature(token, &["page", id]), signature(token, &["pa", "ge", id])]);
+            }
+        }
+        for (place, secret) in secrets.iter().enumerate() {
+            let others = secrets.iter().enumerate().filter(|(other, _)| *other != place);
+            assert!(others.into_iter().all(|(_, other)| !other.starts_with(secret)), "{secrets:?}");
+            assert!(is_same(secret, secret) && !is_same(secret, &secret[1..]) && !is_same(secret, ""));
+        }
+        // HMAC-SHA256 of "browser\0a\0" by another implementation, so that no release signs everyone out unnoticed.
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(temp.path());
+        remora_sys::file::replace(&dir.token(), "ab".repeat(32).as_bytes()).unwrap();
+        let known = remora_client::token::read_or_make(&dir).unwrap();
+        assert_eq!(
+            signature(&known, &["browser", "a"]),
+            "5bbe58c0f681a00e265c9ad1a9d2e5f924b46300c87aa201cc0bfc6c5b3a305e"
+        );
     }
 
     #[test]

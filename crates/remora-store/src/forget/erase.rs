@@ -49,12 +49,8 @@ impl Forget<'_> {
     /// Files that contain this text in their bytes, free pages included, and that [`Forget::erase`] would change.
     pub fn files_with(self, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
         let database = self.0.dir().database();
-        let mut files = vec![
-            with_suffix(&database, "-wal"),
-            database,
-            self.0.dir().log(),
-            with_suffix(&self.0.dir().log(), ".1"),
-        ];
+        let mut files = vec![with_suffix(&database, "-wal"), database];
+        files.extend(self.0.dir().all_logs());
         files.extend(copies(self.0.dir())?);
         let mut found = Vec::new();
         for path in files {
@@ -296,7 +292,7 @@ fn close(db: Connection, path: &Path) -> Result<(), StoreError> {
 
 /// Removes log lines that contain the topic. There should be none: the log holds reasons, never content.
 fn clean_log(dir: &DataDir, topic: &str) -> Result<(), StoreError> {
-    for path in [dir.log(), with_suffix(&dir.log(), ".1")] {
+    for path in dir.all_logs() {
         if !bytes::has(&path, topic).map_err(StoreError::file(&path))? {
             continue;
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
-use remora_sys::file::{is_absent, with_suffix};
+use remora_sys::file::is_absent;
 
 use super::erase::{copies, remove_copy, remove_loose_logs};
 use crate::handles::Forget;
@@ -68,15 +68,8 @@ impl Forget<'_> {
         removed.extend(remove_loose_logs(&dir)?);
         scratch::remove_abandoned(&dir)?;
         let spool = dir.spool();
-        let files = [
-            dir.log(),
-            with_suffix(&dir.log(), ".1"),
-            spool.with_file_name("spool.ingesting"),
-            spool,
-            dir.forgotten(),
-            dir.last_check(),
-        ];
-        for path in files {
+        let files = [spool.with_file_name("spool.ingesting"), spool, dir.forgotten(), dir.last_check()];
+        for path in files.into_iter().chain(dir.all_logs()) {
             match fs::remove_file(&path) {
                 Ok(()) => removed.push(path),
                 Err(error) if is_absent(&error) => {}

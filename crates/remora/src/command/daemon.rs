@@ -76,6 +76,7 @@ fn serve(app: &App, detached: bool) -> Result<ExitCode> {
         };
         let Some(hold) = hold else { return Ok(None) };
         hold.keep_until_exit();
+        let _tracing = remora_server::trace::start(&app.dir)?;
         let dir = app.dir.clone();
         let load: Load = Arc::new(move || app::settings(&dir).0);
         Ok(Some(daemon::run(hold, &app.dir, &load)?))

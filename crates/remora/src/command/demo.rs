@@ -15,7 +15,6 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_data::Clock;
 use remora_search::index_next;
-use remora_server::embedders;
 use remora_store::{Counts, DataDir, Enqueued, EventRow, SavedBy, SessionRow, Store};
 use serde::Deserialize;
 use serde_json::json;
@@ -251,7 +250,7 @@ fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
 /// Prints what prompts of a session two days later get: one that memory answers, and one that it does not.
 fn print_recalled(store: &Store, session: &SessionRow) -> Result<()> {
     let settings = Settings::default();
-    let Some(mut embedder) = embedders::open(&settings.search) else { return Ok(()) };
+    let Some(mut embedder) = remora_embedders::open(&settings.search) else { return Ok(()) };
     let mut index =
         || index_next(store, embedder.as_mut(), true).map_err(|error| CliError::internal(error.to_string()));
     while index()? > 0 {}

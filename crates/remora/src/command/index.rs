@@ -12,7 +12,6 @@ use remora_core::document::ProjectScope;
 use remora_core::settings::{Embedder, Search};
 use remora_net::Health;
 use remora_search::{IndexError, index_next};
-use remora_server::embedders;
 use remora_store::Store;
 use remora_store::search::IndexState;
 use serde_json::{Value, json};
@@ -179,7 +178,7 @@ fn embed(app: &App, rt: &mut Local, scope: ProjectScope) -> Result<()> {
         }
         let embedder = match &mut embedder {
             Some(embedder) => embedder,
-            none => match embedders::open(settings) {
+            none => match remora_embedders::open(settings) {
                 Some(opened) => none.insert(opened),
                 None => return Ok(Step::Stuck),
             },

@@ -1,7 +1,7 @@
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
-use remora_store::log::{Entry, Level, Reader};
+use remora_store::log::{Entry, Level, Reader, in_order};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::app::App;
@@ -11,7 +11,8 @@ use crate::output::{CYAN, DIM, RED, YELLOW, paint, talk};
 /// Show the log of hooks and daemon; `-f` follows it.
 ///
 /// Hooks print no errors to their host and the daemon has no terminal, so both write to this log. A line is
-/// `TIME LEVEL FROM: MESSAGE`, the time in UTC. With `--json` every line is an object of its own.
+/// `TIME LEVEL FROM: MESSAGE`, the time in UTC. With `--json` every line is an object of its own. `--level debug` adds
+/// what the daemon does: claims, model calls, batches of the index, requests. No line quotes what was captured or asked.
 #[derive(Args)]
 pub(crate) struct Logs {
     /// Print new lines as they come, until Ctrl-C.
@@ -30,6 +31,7 @@ enum Grave {
     Error,
     Warn,
     Info,
+    Debug,
 }
 
 /// Interval for checking the log when following it.
@@ -40,8 +42,15 @@ pub(crate) fn run(app: &App, arguments: &Logs) -> Result<()> {
         Grave::Error => Level::Error,
         Grave::Warn => Level::Warn,
         Grave::Info => Level::Info,
+        Grave::Debug => Level::Debug,
     };
-    let (mut entries, mut reader) = Reader::open(&app.dir)?;
+    let (mut entries, reader) = Reader::open(&app.dir)?;
+    let mut readers = vec![reader];
+    if level == Level::Debug {
+        let (lines, reader) = Reader::open_debug(&app.dir)?;
+        entries = in_order([entries, lines].concat());
+        readers.push(reader);
+    }
     let nothing = entries.is_empty();
     entries.retain(|entry| entry.level <= level);
     let latest = &entries[entries.len().saturating_sub(arguments.lines)..];
@@ -49,7 +58,7 @@ pub(crate) fn run(app: &App, arguments: &Logs) -> Result<()> {
         talk(match (nothing, arguments.follow) {
             (true, false) => "Nothing has been logged yet. Problems of hooks and daemon will be here.",
             (true, true) => "Nothing has been logged yet; waiting for the first line. Ctrl-C ends.",
-            (false, _) => "The log has no such lines; `remora logs` shows all.",
+            (false, _) => "The log has no such lines; `remora logs --level debug` shows all.",
         });
     }
     if print(app, latest).is_err() || !arguments.follow {
@@ -57,7 +66,13 @@ pub(crate) fn run(app: &App, arguments: &Logs) -> Result<()> {
         return Ok(());
     }
     while is_read_on() {
-        let mut entries = reader.more()?;
+        let mut entries = Vec::new();
+        for reader in &mut readers {
+            entries.extend(reader.more()?);
+        }
+        if level == Level::Debug {
+            entries = in_order(entries);
+        }
         entries.retain(|entry| entry.level <= level);
         if print(app, &entries).is_err() {
             break;
@@ -89,6 +104,7 @@ fn print(app: &App, entries: &[Entry]) -> io::Result<()> {
                     Level::Error => RED,
                     Level::Warn => YELLOW,
                     Level::Info => CYAN,
+                    Level::Debug => DIM,
                 };
                 let level = paint(style, entry.level.as_str());
                 writeln!(out, "{} {level} {}: {}", paint(DIM, at), entry.from, entry.message)?;

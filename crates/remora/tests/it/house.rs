@@ -45,6 +45,22 @@ fn limits_are_named_max_and_min() {
     assert!(found.is_empty(), "use MAX_ or MIN_: {found:#?}");
 }
 
+/// Hooks write to the log themselves: a subscriber costs them time, and without one an event of `tracing` is lost.
+#[test]
+fn only_crates_of_the_background_use_tracing() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&crates).unwrap() {
+        let entry = entry.unwrap();
+        let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap();
+        if manifest.lines().any(|line| line.starts_with("tracing")) {
+            found.push(entry.file_name().into_string().unwrap());
+        }
+    }
+    found.sort();
+    assert_eq!(found, ["remora-net", "remora-observer", "remora-server"]);
+}
+
 #[test]
 fn no_crate_has_two_types_of_one_name() {
     let definition =

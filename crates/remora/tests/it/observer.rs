@@ -99,6 +99,86 @@ impl Office {
     }
 }
 
+#[test]
+fn debug_lines_follow_a_turn_and_no_line_quotes_it() {
+    let marker = "purple-marmot-4711";
+    let unreadable = Behaviour::json(200, &Api::Openai.answer(&format!("I cannot say more than {marker}.")));
+    let down = Behaviour::json(500, &json!({ "error": { "message": "overloaded" } }));
+    let office = Office::new([answer(marker), unreadable, down]);
+    for number in 1..=3 {
+        let send = |event: &str, more: &Value| {
+            let mut message = office.world.message(event, more);
+            message["session_id"] = json!(format!("{marker}-{number}"));
+            message["prompt_id"] = json!(format!("{marker}-{number}"));
+            office.world.hook(&message);
+        };
+        send("UserPromptSubmit", &json!({ "prompt": format!("Fix {marker} please") }));
+        for id in ["one", "two"] {
+            let id = format!("{id}{number}");
+            send(
+                "PostToolUse",
+                &json!({ "tool_name": "Bash", "tool_use_id": id, "tool_input": { "command": format!("echo {marker}") },
+                    "tool_response": { "stdout": marker, "stderr": "", "interrupted": false } }),
+            );
+        }
+        let told = format!("{marker} is fixed. It came from a wrong index.");
+        send("Stop", &json!({ "last_assistant_message": told }));
+    }
+    let mut daemon = office.daemon();
+    office.wait("three questions", || office.fake.requests().len() >= 3 && office.count("processing") == 0);
+    let port =
+        office.world.json(&["daemon", "status"])["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+    let token = std::fs::read_to_string(office.world.data().join("token")).unwrap();
+    let client = crate::client::Client { port: port.unwrap(), token };
+    let project = office.world.project();
+    client.get(&format!("/api/search?q={marker}&cwd={}", project.display()));
+    client.get(&format!("/{marker}"));
+    client.post("/api/context/semantic", &json!({ "explain": true, "prompt": marker, "cwd": project }));
+    client
+        .post("/api/sessions/init", &json!({ "contentSessionId": marker, "cwd": project, "prompt": marker }));
+    client.post("/api/sessions/observations", &json!({ marker: marker }));
+    assert!(office.world.remora(&["daemon", "stop"]).status.success());
+    assert!(daemon.wait().unwrap().success());
+
+    let (usual, all) =
+        (office.world.text(&["logs"]), office.world.text(&["logs", "--level", "debug", "-n", "1000"]));
+    assert!(usual.contains(" info daemon: version") && !usual.contains(" debug "), "{usual}");
+    assert!(usual.lines().all(|line| all.contains(line)), "{usual}{all}");
+    for part in [
+        "debug observer: turn 1 of session 1: claimed, 4 events",
+        "debug observer: turn 1 of session 1: drafted, ",
+        "debug observer: openai ",
+        " answered in ",
+        "debug net: 127.0.0.1: HTTP 200 in ",
+        "debug net: 127.0.0.1: HTTP 500 in ",
+        "debug net: a service does not answer; the next request is in ",
+        "debug daemon: http: GET /api/search: 200 in ",
+        "debug daemon: http: GET no route: 404 in ",
+        "debug daemon: http: POST /api/sessions/observations: 422 in ",
+        "debug daemon: expired data was deleted",
+    ] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    let times: Vec<&str> = all.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert!(times.is_sorted(), "{all}");
+    let entries: Vec<Value> = office
+        .world
+        .text(&["logs", "--level", "debug", "--json"])
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(entries.iter().any(|entry| entry["level"] == "debug"), "{entries:?}");
+    for entry in std::fs::read_dir(office.world.data()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.to_string_lossy().contains(".log") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(!text.contains(marker) && !text.contains("wrong index"), "{}: {text}", path.display());
+        }
+    }
+    let problems = office.world.json(&["doctor"])["recent_problems"].to_string();
+    assert!(problems.contains("warn observer: ") && !problems.contains("debug"), "{problems}");
+}
+
 fn kill(mut daemon: Child) {
     daemon.kill().unwrap();
     daemon.wait().unwrap();

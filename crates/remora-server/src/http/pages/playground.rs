@@ -130,7 +130,7 @@ impl Playground {
     }
 
     async fn of(http: &Arc<Http>, frame: &Frame, asked: PlaygroundParameters) -> Result<Self, ApiError> {
-        http.shared.refresh_settings();
+        http.shared.refresh_settings().await;
         let in_force = http.shared.settings();
         let trial =
             Trial { most: asked.most.trim().parse().ok(), least_score: asked.score.trim().parse().ok() };

@@ -74,7 +74,7 @@ async fn page(
     PageQuery(scope): PageQuery<Scope>,
 ) -> Result<Response, ApiError> {
     let frame = Frame::new(&http, &visitor, "Privacy", "privacy", scope.project).await?;
-    http.shared.refresh_settings();
+    http.shared.refresh_settings().await;
     let settings = http.shared.settings();
     let dir = http.shared.dir.clone();
     let (audit, waiting, paused) = http

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const MAX_DIMENSIONS: usize = 4_096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Api {
+pub(crate) enum Api {
     OpenAi,
     Voyage,
     Ollama,
@@ -17,7 +17,7 @@ pub(super) enum Api {
 
 impl Api {
     /// `None` for embedders that are not called over the network.
-    pub(super) fn of(embedder: Embedder) -> Option<Self> {
+    pub(crate) fn of(embedder: Embedder) -> Option<Self> {
         match embedder {
             Embedder::Builtin | Embedder::Off => None,
             Embedder::OpenAiCompatible => Some(Self::OpenAi),
@@ -26,7 +26,7 @@ impl Api {
         }
     }
 
-    pub(super) fn own_url(self) -> &'static str {
+    pub(crate) fn own_url(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com/v1",
             Self::Voyage => "https://api.voyageai.com/v1",
@@ -34,7 +34,7 @@ impl Api {
         }
     }
 
-    pub(super) fn own_model(self) -> &'static str {
+    pub(crate) fn own_model(self) -> &'static str {
         match self {
             Self::OpenAi => "text-embedding-3-small",
             Self::Voyage => "voyage-4-lite",
@@ -43,7 +43,7 @@ impl Api {
     }
 
     /// The base URL. For Ollama, the path of its other interface, which people often include, is removed.
-    pub(super) fn base_url(self, given: &str) -> &str {
+    pub(crate) fn base_url(self, given: &str) -> &str {
         let url = given.trim_end_matches('/');
         match self {
             Self::Ollama => url.strip_suffix("/v1").or_else(|| url.strip_suffix("/api")).unwrap_or(url),
@@ -52,7 +52,7 @@ impl Api {
     }
 
     /// The path of the embedding endpoint below a base URL with this path.
-    pub(super) fn path(self, base_path: &str) -> &'static [&'static str] {
+    pub(crate) fn path(self, base_path: &str) -> &'static [&'static str] {
         match (self, base_path.is_empty()) {
             (Self::Ollama, _) => &["api", "embed"],
             (_, true) => &["v1", "embeddings"],
@@ -60,7 +60,7 @@ impl Api {
         }
     }
 
-    pub(super) fn question(self, model: &str, texts: &[String], purpose: Purpose) -> Value {
+    pub(crate) fn question(self, model: &str, texts: &[String], purpose: Purpose) -> Value {
         match self {
             Self::OpenAi => json!({ "model": model, "input": texts, "encoding_format": "float" }),
             Self::Voyage => {
@@ -80,7 +80,7 @@ impl Api {
 
     /// The vectors of `count` texts, in the order of the texts and normalised to length 1, or a description
     /// of what is wrong.
-    pub(super) fn vectors(self, answer: &Value, count: usize) -> Result<Vec<Vec<f32>>, String> {
+    pub(crate) fn vectors(self, answer: &Value, count: usize) -> Result<Vec<Vec<f32>>, String> {
         let list = match self {
             Self::Ollama => &answer["embeddings"],
             Self::OpenAi | Self::Voyage => &answer["data"],

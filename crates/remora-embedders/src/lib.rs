@@ -1,80 +1,41 @@
 //! The embedder that the settings name: the model in the program, a service over the network, or none.
 //!
-//! Search and indexing share one [`Remote`], because it knows whether the service answers: a failure seen by one of them
-//! holds for both.
+//! [`Chosen`] is that embedder, and [`open`] gives it to a synchronous caller, which is how commands embed without a
+//! daemon. [`Remote`] is a service over the network: its wire format is in `api`, and what holds for every service
+//! (redaction, limits, retries, the meaning of its cosines) in `remote`. This crate knows no index, no SQL and no
+//! ranking; search knows no HTTP.
 
 mod api;
 mod remote;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use remora_core::settings::{self, Search};
 use remora_core::time::Time;
 use remora_embed::Embedder;
-use remora_net::{Health, Outage};
 use remora_search::{Embed, EmbedError, Embeddings, Prepared, Purpose};
 
 pub use remote::Remote;
 
 /// The embedder selected by the settings.
 #[derive(Debug, Clone)]
-pub(crate) enum Chosen {
+pub enum Chosen {
     Nobody,
     Builtin,
+    /// Shared by all callers, because it knows whether the service answers.
     Remote(Arc<Remote>),
     /// An embedder that cannot be called with the current settings.
     Unusable(EmbedError, Time),
 }
 
 impl Chosen {
-    fn new(settings: &Search) -> Self {
+    pub fn new(settings: &Search) -> Self {
         match (settings.embedder, Remote::new(settings)) {
             (_, Some(Ok(remote))) => Self::Remote(Arc::new(remote)),
             (_, Some(Err(error))) => Self::Unusable(error, Time::now()),
             (settings::Embedder::Off, None) => Self::Nobody,
             (_, None) => Self::Builtin,
         }
-    }
-}
-
-/// Caches the embedder until the settings select another.
-#[derive(Debug, Default)]
-pub(crate) struct Embedders {
-    last: Mutex<Option<(Search, Chosen)>>,
-}
-
-impl Embedders {
-    pub(crate) fn chosen(&self, settings: &Search) -> Chosen {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last {
-            Some((known, chosen)) if is_same_choice(known, settings) => chosen.clone(),
-            _ => last.insert((settings.clone(), Chosen::new(settings))).1.clone(),
-        }
-    }
-
-    /// Health of an embedder over the network; `None` if none is used.
-    pub(crate) fn health(&self, settings: &Search) -> Option<Health> {
-        match self.chosen(settings) {
-            Chosen::Nobody | Chosen::Builtin => None,
-            Chosen::Remote(remote) => Some(remote.health()),
-            Chosen::Unusable(error, since) => Some(unusable(settings, error, since)),
-        }
-    }
-}
-
-fn is_same_choice(known: &Search, wanted: &Search) -> bool {
-    known.embedder == wanted.embedder
-        && known.embedder_url == wanted.embedder_url
-        && known.embedder_model == wanted.embedder_model
-        && known.embedder_api_key == wanted.embedder_api_key
-}
-
-/// Health of an embedder with invalid settings. It is not tried again before they change.
-fn unusable(settings: &Search, error: EmbedError, since: Time) -> Health {
-    Health {
-        provider: settings.embedder.as_str().to_owned(),
-        model: settings.embedder_model.clone(),
-        trouble: Some(Outage { reason: error.0, since, next_try: since }),
     }
 }
 

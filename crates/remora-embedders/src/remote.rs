@@ -13,7 +13,7 @@ use remora_net::{CallError, Health, Http, Outage, RetryClock};
 use remora_search::{Closeness, EXAMPLES, EmbedError, Embeddings, Purpose};
 use tokio::time::timeout;
 
-use super::api::Api;
+use crate::api::Api;
 
 /// Timeout of one request. A slow machine may have to load the model first and then read some pages of text.
 const MAX_EXCHANGE: Duration = Duration::from_mins(2);
@@ -116,12 +116,12 @@ impl Remote {
         Health { provider, model, trouble: self.trouble() }
     }
 
-    pub(crate) fn trouble(&self) -> Option<Outage> {
+    pub fn trouble(&self) -> Option<Outage> {
         self.patience().trouble().cloned()
     }
 
     /// The name of its vectors, including their dimensions.
-    pub(crate) async fn vectors_name(&self) -> Result<String, EmbedError> {
+    pub async fn vectors_name(&self) -> Result<String, EmbedError> {
         Ok(self.name_of(self.acquainted().await?))
     }
 
@@ -131,11 +131,7 @@ impl Remote {
 
     /// The vector of a query, if it arrives within `limit`. Fails at once while the service is known to be
     /// down. A late call continues in the background, because its answer shows that the service is back.
-    pub(crate) async fn question(
-        self: &Arc<Self>,
-        text: &str,
-        limit: Duration,
-    ) -> Result<Embeddings, EmbedError> {
+    pub async fn question(self: &Arc<Self>, text: &str, limit: Duration) -> Result<Embeddings, EmbedError> {
         if self.owes_answer.load(Ordering::Relaxed) {
             return Err(self.error("an earlier request is still unanswered"));
         }
@@ -149,7 +145,7 @@ impl Remote {
 
     /// Like [`Remote::question`], with a short limit. The service is called only if it is healthy and was
     /// fast enough recently, so a timeout does not count as a failure.
-    pub(crate) async fn quick_question(
+    pub async fn quick_question(
         self: &Arc<Self>,
         text: &str,
         limit: Duration,
@@ -190,7 +186,7 @@ impl Remote {
     }
 
     /// Returns one vector per text. Fails at once while it is too early to retry.
-    pub(crate) async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Embeddings, EmbedError> {
+    pub async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Embeddings, EmbedError> {
         let known = self.acquainted().await?;
         let made = self.attempt(self.exchange(texts, purpose), purpose == Purpose::Question).await?;
         let model = self.name_of(known);
