@@ -294,7 +294,7 @@ fn imported_sessions_of_long_ago_do_not_make_the_missing_backup_old() {
     let backups = || {
         let report: Value = serde_json::from_slice(&world.remora(&["doctor", "--json"]).stdout).unwrap();
         let checks = report["checks"].as_array().unwrap().clone();
-        checks.into_iter().find(|check| check["check"] == "backups").unwrap()["state"].clone()
+        checks.into_iter().find(|check| check["name"] == "backups").unwrap()["state"].clone()
     };
     assert_eq!(backups(), "ok", "nothing was captured yet");
     world.hook(&world.prompt("p1", "Why does the login fail?"));
