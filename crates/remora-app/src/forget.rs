@@ -359,7 +359,8 @@ pub fn finish(store: &mut Store, now: Time) -> Result<Option<Erased>, AppError> 
 pub fn check_author(store: &Store, plan: &Plan) -> Result<(), AppError> {
     let mut ids = Vec::new();
     for record in &plan.records {
-        if store.records().is_user_statement(record.id)? {
+        let provenance = store.records().provenance(record.id)?;
+        if provenance.is_some_and(|provenance| provenance.is_user_statement) {
             ids.push(record.id.to_string());
         }
     }

@@ -2,11 +2,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use remora_app::records::record_id;
-use remora_app::timeline::{MAX_LEN, Timeline, TimelineQuery, around, best_of};
+use remora_app::timeline::{MAX_LEN, Timeline, TimelineEntry, TimelineQuery, around, best_of};
 use remora_app::{AppError, records};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::memory::ObservationType;
-use remora_store::TimelineEntry;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;

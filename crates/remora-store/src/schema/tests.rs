@@ -1,6 +1,9 @@
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
 use remora_core::fact::{Fact, FactKind, FactScope, FactSource};
-use remora_core::ids::{DocumentId, FactId, NoteId, ObservationId, ProjectId, SessionId, SummaryId};
+use remora_core::feedback::Verdict;
+use remora_core::ids::{
+    DocumentId, FactId, NoteId, ObservationId, ProjectId, PromptId, SessionId, SummaryId,
+};
 use remora_core::memory::{Memory, Summary};
 use remora_core::time::Time;
 
@@ -190,7 +193,17 @@ fn data_that_version_9_stored_differently_is_read_unchanged() {
     assert_eq!(vault, "/home/dev/vault");
     assert_eq!(store.notes().always_injected().unwrap()[0].text, "The harbour");
     assert!(store.injections().before(SessionId(1)).unwrap().records.contains(&"3".parse().unwrap()));
-    assert_eq!(store.records().summary(SummaryId(2)).unwrap().unwrap().summary.files_edited, ["src/tide.rs"]);
+    assert_eq!(
+        store
+            .records()
+            .summaries(&Selection::of_ids([SummaryId(2)]))
+            .unwrap()
+            .into_first()
+            .unwrap()
+            .summary
+            .files_edited,
+        ["src/tide.rs"]
+    );
     assert_eq!(store.files().context_files(ProjectId(1)).unwrap()[0].files, ["CLAUDE.md"]);
     for uuid in ["SELECT uuid FROM user_prompts", "SELECT uuid FROM notes"] {
         let mut statement = store.db.prepare(uuid).unwrap();
@@ -241,7 +254,12 @@ fn a_continued_session_of_version_9_replaces_only_the_summary_that_it_extends() 
     let (_temp, dir) = of_version_9();
     let store = Store::open(&dir).unwrap();
     let batch = store.queue().claim_next("me", 100, std::time::Duration::ZERO, Time::now()).unwrap().unwrap();
-    assert_eq!(store.records().summary_before(&batch).unwrap().unwrap().summary.request, "Mend the sail");
+    assert_eq!(store.records().summaries(&Selection::of_batch(&batch)).unwrap().items, []);
+    let latest = Selection::of_session(batch.session).stored_before(i64::MAX).limit(1);
+    assert_eq!(
+        store.records().summaries(&latest).unwrap().into_first().unwrap().summary.request,
+        "Mend the sail"
+    );
     let summary =
         Summary { request: "Mend the sail".into(), completed: "two seams".into(), ..Summary::default() };
     let memory = Memory { summary: Some(summary), ..Memory::default() };
@@ -477,53 +495,43 @@ fn a_deleted_record_is_not_returned_by_any_query() {
         (indexed, shown.iter().filter(|row| says(&row.title) || says(&row.body)).count())
     };
     let mark = store.projects().memory_mark(project).unwrap();
-    let everything = Selection { project: None, session: None, limit: 100, offset: 0 };
+    let everything = Selection::of_project(None).limit(100).counted();
+    let stored = Selection::of_project(None).stored_after(0).limit(100);
+    let of_session = Selection::of_session(SessionId(1));
     let id = |text: &str| text.parse::<RecordId>().unwrap();
 
     delete(&mut store, "observations", 3);
-    assert_eq!(store.records().observation(ObservationId(3)).unwrap(), None);
-    assert_eq!(store.records().of_session(SessionId(1)).unwrap().len(), 1);
-    assert_eq!(store.records().list_observations(&everything).unwrap().total, 2);
-    assert_eq!(store.records().after(crate::Cursor::default(), 100).unwrap().observations.len(), 2);
-    assert_eq!(
-        (store.records().timeline_entry(id("3")).unwrap(), store.records().project_of(id("3")).unwrap()),
-        (None, None)
-    );
-    assert!(
-        store
-            .records()
-            .timeline(project, crate::Anchor::Now, 10, 0)
-            .unwrap()
-            .iter()
-            .all(|moment| moment.id != id("3"))
-    );
+    let gone = ObservationId(3);
+    assert_eq!(store.records().observation(gone).unwrap(), None);
+    assert_eq!(store.records().observation_text(gone).unwrap(), None);
+    assert_eq!(store.records().provenance(gone).unwrap(), None);
+    let of_project = store.records().observations(&Selection::of_project(project)).unwrap().items;
+    assert!(of_project.iter().all(|row| row.id != gone));
+    assert_eq!(store.records().observations(&of_session).unwrap().items.len(), 1);
+    assert_eq!(store.records().observations(&everything).unwrap().total, 2);
+    assert_eq!(store.records().observations(&stored).unwrap().items.len(), 2);
     let start = store.injections().session_context(project, Recall::Everything, 5).unwrap();
     assert!(start.observations.iter().all(|known| known.id != 3));
     assert!(store.files().touched(project).unwrap().iter().all(|touched| touched.known.id != 3));
     assert_ne!(store.projects().memory_mark(project).unwrap(), mark);
-    assert_eq!(
-        store
-            .records()
-            .judge(ObservationId(3), remora_core::feedback::Verdict::Pin, false, SavedBy::Person, Time(1))
-            .unwrap(),
-        None
-    );
+    let judged = store.records().judge(gone, Verdict::Pin, false, SavedBy::Person, Time(1)).unwrap();
+    assert_eq!(judged, None);
     assert_eq!(words(&store, "tide"), (0, 0));
 
     delete(&mut store, "session_summaries", 2);
-    assert_eq!(store.records().summary(SummaryId(2)).unwrap(), None);
-    assert_eq!(store.records().summaries_of(SessionId(1)).unwrap(), []);
-    assert_eq!(store.records().list_summaries(&everything).unwrap().total, 2);
-    assert_eq!(store.records().after(crate::Cursor::default(), 100).unwrap().summaries.len(), 2);
-    assert_eq!(store.records().timeline_entry(id("s2")).unwrap(), None);
+    assert_eq!(store.records().summaries(&Selection::of_ids([SummaryId(2)])).unwrap().into_first(), None);
+    assert_eq!(store.records().summaries(&of_session).unwrap().items, []);
+    assert_eq!(store.records().summaries(&everything).unwrap().total, 2);
+    assert_eq!(store.records().summaries(&stored).unwrap().items.len(), 2);
+    assert_eq!(store.records().provenance(id("s2")).unwrap(), None);
     assert_eq!(store.injections().session_context(project, Recall::Everything, 5).unwrap().summaries, []);
     assert_eq!(words(&store, "delay"), (0, 0));
 
     delete(&mut store, "user_prompts", 2);
-    assert_eq!(store.records().prompt(remora_core::ids::PromptId(2)).unwrap(), None);
-    assert_eq!(store.records().prompts(SessionId(1)).unwrap().len(), 1);
-    assert_eq!(store.records().prompt_text(SessionId(1), 1).unwrap(), "");
-    assert_eq!(store.records().list_prompts(&everything).unwrap().total, 2);
+    assert_eq!(store.records().prompts(&Selection::of_ids([PromptId(2)])).unwrap().items, []);
+    assert_eq!(store.records().prompts(&of_session).unwrap().items.len(), 1);
+    assert_eq!(store.records().prompts(&of_session.turns(1..=1)).unwrap().items, []);
+    assert_eq!(store.records().prompts(&everything).unwrap().total, 2);
     assert_eq!(store.sessions().list(Some(project), 1).unwrap()[0].title.as_deref(), Some("Fix it"));
     assert_eq!(words(&store, "ferry"), (0, 0));
     assert!(

@@ -83,7 +83,7 @@ fn inject(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
 }
 
 fn feedback(store: &Store, id: i64) -> Feedback {
-    store.records().feedback(ObservationId(id)).unwrap()
+    store.records().observation(ObservationId(id)).unwrap().unwrap().feedback
 }
 
 fn project(store: &Store, name: &str) -> ProjectId {

@@ -1,8 +1,8 @@
 use clap::Args;
 use remora_app::AppError;
-use remora_app::timeline::{self, DEFAULT_LENGTH, MAX_LEN, Timeline as Answer, TimelineQuery};
+use remora_app::timeline::{self, DEFAULT_LENGTH, MAX_LEN, Timeline as Answer, TimelineEntry, TimelineQuery};
 use remora_core::document::RecordId;
-use remora_store::{Store, TimelineEntry};
+use remora_store::Store;
 use serde_json::json;
 
 use crate::app::{self, App};
