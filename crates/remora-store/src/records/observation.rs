@@ -35,7 +35,7 @@ pub struct ObservationRow {
     /// The record that replaces it: an observation, or a correction of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<RecordId>,
-    /// The observations that it replaces. Only [`Records::observation`] reads them.
+    /// The observations that it replaces. Only filled in for records that are requested by their id.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replaces: Vec<ObservationId>,
     pub feedback: Feedback,
