@@ -74,7 +74,7 @@ fn questions(store: &Store, random: &mut Random, observations: u64) -> Result<Ve
     let mut questions = Vec::with_capacity(RUNS);
     for _ in 0..RUNS {
         let id = ObservationId(i64::try_from(random.below(observations))? + 1);
-        let about = store.records().observations(&[id])?.pop().ok_or("an observation is missing")?;
+        let about = store.records().observation(id)?.ok_or("an observation is missing")?;
         let words: Vec<&str> = about.observation.narrative.split(' ').take(WORDS).collect();
         questions.push(format!("Why is it that {}?", words.join(" ")));
     }

@@ -192,8 +192,8 @@ impl Reach {
         }
         let unknown = || AppError::OutOfReach(AppError::UnknownSession(beginning.to_owned()).to_string());
         if let Ok(number) = beginning.parse() {
-            let only = Selection { project: None, session: Some(SessionId(number)), limit: 1, offset: 0 };
-            let found = store.sessions().page(&only)?.items.pop();
+            let only = Selection::of_session(SessionId(number)).limit(1);
+            let found = store.sessions().page(&only)?.into_first();
             return match found.filter(|row| self.includes(Some(row.project_id))) {
                 Some(_) => Ok(beginning.to_owned()),
                 None => Err(unknown()),
@@ -209,7 +209,10 @@ impl Reach {
             RecordKind::Fact => {
                 store.facts().get(FactId(record.number))?.is_some_and(|row| self.includes(row.project_id))
             }
-            _ => store.records().project_of(record)?.is_some_and(|project| self.includes(Some(project))),
+            _ => {
+                let provenance = store.records().provenance(record)?;
+                provenance.is_some_and(|provenance| self.includes(provenance.project))
+            }
         })
     }
 

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ids::ProjectId;
+use crate::ids::{EventId, FactId, NoteId, ObservationId, ProjectId, PromptId, SummaryId};
 
 /// The memory to search. There is no default, so a search cannot forget to state its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,25 @@ impl RecordKind {
 pub struct RecordId {
     pub kind: RecordKind,
     pub number: i64,
+}
+
+macro_rules! record_id_of {
+    ($($id:ident $kind:ident)*) => {$(
+        impl From<$id> for RecordId {
+            fn from(id: $id) -> Self {
+                Self { kind: RecordKind::$kind, number: id.0 }
+            }
+        }
+    )*};
+}
+
+record_id_of! {
+    ObservationId Observation
+    SummaryId Summary
+    PromptId Turn
+    FactId Fact
+    NoteId Note
+    EventId Event
 }
 
 impl fmt::Display for RecordId {

@@ -17,6 +17,12 @@ macro_rules! row_id {
                 self.0.fmt(f)
             }
         }
+
+        impl From<$name> for i64 {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
     )*};
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::handles::Queue;
-use crate::rows::state;
+use crate::records::event::state;
 use crate::{Store, StoreError, spool, store};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::StoreError;
 use crate::handles::Records;
 use crate::import::IMPORTED;
-use crate::rows::{concepts, files};
+use crate::records::observation::{concepts, files};
 use remora_data::DataDir;
 
 /// Condition for the project `?1`, or for all if it is NULL.

@@ -107,15 +107,6 @@ pub struct Judged {
 }
 
 impl Records<'_> {
-    pub fn feedback(self, observation: ObservationId) -> Result<Feedback, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM observation_feedback AS f WHERE f.observation_id = ?1");
-        let mut statement = self.0.db.prepare_cached(&sql)?;
-        let found = statement.query_row([observation.0], |row| read(row, 0)).optional()?;
-        Ok(found.unwrap_or_default())
-    }
-}
-
-impl Records<'_> {
     /// Counts observations that were requested by id. A failure is only logged, so that they are still shown.
     pub fn count_fetched(self, observations: &[ObservationId], at: Time) {
         if let Err(error) = self.0.try_count_fetched(observations, at) {
@@ -123,16 +114,42 @@ impl Records<'_> {
         }
     }
 
-    /// Stores a verdict on an observation, or undoes one with `undo`. `None` if the observation does not exist.
+    /// Stores a verdict on a record, or undoes one with `undo`. An observation takes every verdict. A turn or a summary can
+    /// only be wrong; what no observation says of it is then not injected. `None` if the record does not exist, or does
+    /// not take this verdict.
     pub fn judge(
         self,
+        record: impl Into<RecordId>,
+        verdict: Verdict,
+        undo: bool,
+        by: SavedBy,
+        at: Time,
+    ) -> Result<Option<Judged>, StoreError> {
+        let record = record.into();
+        match record.kind {
+            RecordKind::Observation => {
+                self.0.judge_observation(ObservationId(record.number), verdict, undo, by, at)
+            }
+            RecordKind::Turn | RecordKind::Summary if verdict == Verdict::Wrong => {
+                let exists = self.0.judge_turn_or_summary(record, undo, by, at)?;
+                let feedback = Feedback { wrong: u32::from(!undo), ..Feedback::default() };
+                Ok(exists.then_some(Judged { pinned_at: None, feedback }))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Store {
+    fn judge_observation(
+        &self,
         observation: ObservationId,
         verdict: Verdict,
         undo: bool,
         by: SavedBy,
         at: Time,
     ) -> Result<Option<Judged>, StoreError> {
-        let transaction = self.0.begin()?;
+        let transaction = self.begin()?;
         let is_there = "SELECT 1 FROM observations WHERE id = ?1 AND deleted_at IS NULL";
         if !transaction.prepare_cached(is_there)?.exists([observation.0])? {
             return Ok(None);
@@ -156,19 +173,21 @@ impl Records<'_> {
             (Verdict::Useful, true) => count(&transaction, observation, "useful = max(useful - 1, 0)", at)?,
             (Verdict::Wrong, true) => count(&transaction, observation, "wrong = max(wrong - 1, 0)", at)?,
         }
-        let record = RecordId { kind: RecordKind::Observation, number: observation.0 };
-        laid_down::judged(&transaction, record, by)?;
+        laid_down::judged(&transaction, observation.into(), by)?;
         changed_in_place(&transaction)?;
         let undone = if undo { ", taken back" } else { "" };
         retention::audit(&transaction, "feedback", &format!("{observation} {}{undone}", verdict.name()), at)?;
-        let sql = "SELECT pinned_at FROM observations WHERE id = ?1";
-        let pinned_at: Option<i64> = transaction.query_row(sql, [observation.0], |row| row.get(0))?;
+        let sql = format!(
+            "SELECT o.pinned_at, {COLUMNS} FROM observations AS o LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
+             WHERE o.id = ?1"
+        );
+        let judged = transaction.query_row(&sql, [observation.0], |row| {
+            Ok(Judged { pinned_at: row.get::<_, Option<i64>>(0)?.map(Time), feedback: read(row, 1)? })
+        })?;
         transaction.commit()?;
-        Ok(Some(Judged { pinned_at: pinned_at.map(Time), feedback: self.0.records().feedback(observation)? }))
+        Ok(Some(judged))
     }
-}
 
-impl Store {
     fn try_count_fetched(&self, observations: &[ObservationId], at: Time) -> Result<(), StoreError> {
         // A newer program counts by itself, and a disk that cannot be written is reported elsewhere.
         if observations.is_empty() || self.read_only().is_some() {
@@ -255,7 +274,10 @@ mod tests {
             let sql = "SELECT count(*) FROM observation_feedback";
             store.db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
         };
-        assert_eq!((store.records().feedback(id).unwrap().fetched, rows(&store)), (1, 1));
+        assert_eq!(
+            (store.records().observation(id).unwrap().unwrap().feedback.fetched, rows(&store)),
+            (1, 1)
+        );
         store.db.execute("DELETE FROM observations WHERE id = ?1", [id.0]).unwrap();
         assert_eq!(rows(&store), 0);
     }

@@ -4,7 +4,7 @@ use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 
-use crate::handles::{KnownFiles, Records};
+use crate::handles::KnownFiles;
 use crate::{Page, StoreError};
 
 /// A file that observations name.
@@ -84,22 +84,6 @@ impl KnownFiles<'_> {
                 created_at: Time(row.get(3)?),
                 superseded: row.get(4)?,
             })
-        })
-    }
-}
-
-impl Records<'_> {
-    /// The number of observations in each quarter of an hour since then. In every time zone, days begin with one.
-    pub fn per_quarter_hour(
-        self,
-        project: Option<ProjectId>,
-        since: Time,
-    ) -> Result<Vec<(Time, i64)>, StoreError> {
-        let sql = "SELECT created_at / 900000, count(*) FROM observations INDEXED BY observations_by_project
-                   WHERE deleted_at IS NULL AND (?1 IS NULL OR project_id = ?1) AND created_at >= ?2
-                   GROUP BY 1";
-        self.0.rows(sql, &[&project.map(|project| project.0), &since.0], |row| {
-            Ok((Time(row.get::<_, i64>(0)? * 900_000), row.get(1)?))
         })
     }
 }

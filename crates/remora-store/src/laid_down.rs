@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::ids::FactId;
-use rusqlite::{Connection, OptionalExtension, params};
+use remora_core::ids::{FactId, ProjectId, SessionId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::handles::{Facts, Records};
 use crate::{SavedBy, StoreError, facts, wrong};
@@ -15,9 +15,52 @@ use crate::{SavedBy, StoreError, facts, wrong};
 /// The key in `meta` of the records whose last verdict, or end, is a program's, as JSON: `["12", "f5", "t2"]`.
 const JUDGED_BY_PROGRAMS: &str = "judged_by_programs";
 
+/// Where a record belongs, and who laid it down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Provenance {
+    /// `None` for notes and for facts that hold everywhere.
+    pub project: Option<ProjectId>,
+    /// `None` for notes and for facts that were set by hand.
+    pub session: Option<SessionId>,
+    /// Whether a person laid it down: it is their own word, they corrected it, or their verdict on it stands.
+    pub is_user_statement: bool,
+}
+
 impl Records<'_> {
-    /// Whether a person laid a record down: it is their own word, they corrected it, or their verdict on it stands.
-    pub fn is_user_statement(self, record: RecordId) -> Result<bool, StoreError> {
+    /// `None` if the record does not exist.
+    pub fn provenance(self, record: impl Into<RecordId>) -> Result<Option<Provenance>, StoreError> {
+        let record = record.into();
+        let sql = match record.kind {
+            RecordKind::Observation => {
+                "SELECT project_id, session_id FROM observations WHERE id = ?1 AND deleted_at IS NULL"
+            }
+            RecordKind::Summary => {
+                "SELECT project_id, session_id FROM session_summaries WHERE id = ?1 AND deleted_at IS NULL"
+            }
+            RecordKind::Fact => {
+                "SELECT project_id, session_id FROM facts WHERE id = ?1 AND deleted_at IS NULL"
+            }
+            RecordKind::Note => "SELECT NULL, NULL FROM notes WHERE id = ?1",
+            RecordKind::Turn => {
+                "SELECT s.project_id, s.id FROM user_prompts AS r JOIN sessions AS s ON s.id = r.session_id
+                 WHERE r.id = ?1 AND r.deleted_at IS NULL"
+            }
+            RecordKind::Event => {
+                "SELECT s.project_id, s.id FROM event_traces AS r JOIN sessions AS s ON s.id = r.session_id
+                 WHERE r.id = ?1"
+            }
+        };
+        let read = |row: &Row<'_>| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?));
+        let found = self.0.db.prepare_cached(sql)?.query_row([record.number], read).optional()?;
+        let Some((project, session)) = found else { return Ok(None) };
+        Ok(Some(Provenance {
+            project: project.map(ProjectId),
+            session: session.map(SessionId),
+            is_user_statement: self.is_user_statement(record)?,
+        }))
+    }
+
+    pub(crate) fn is_user_statement(self, record: RecordId) -> Result<bool, StoreError> {
         let by_program = is_judged_by_program(&self.0.db, record)?;
         match record.kind {
             RecordKind::Observation => {

@@ -1,39 +1,15 @@
-//! Lists records in pages, latest first, and rows after a cursor, for programs that show memory as it grows.
+//! Sessions in pages, latest first, and projects by name.
 
-use remora_core::event::{Body, SessionRef};
+use remora_core::event::SessionRef;
 use remora_core::host::Host;
-use remora_core::ids::{ObservationId, ProjectId, SessionId};
-use remora_core::text::one_line;
-use remora_core::time::Time;
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row, params, params_from_iter};
-use serde::Serialize;
+use rusqlite::{OptionalExtension, Row, params_from_iter};
 
-use crate::handles::{Projects, Records, Sessions};
-use crate::queue::MAX_SUBJECT_LEN;
-use crate::rows::{
-    OBSERVATION, PROMPT, SESSION, SUBJECT, SUMMARY, list, read_observation, read_prompt, read_session,
-    read_summary,
-};
-use crate::{
-    ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate, saving, times,
-};
-
-/// A part of a list, and the length of the whole list.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Page<T> {
-    pub items: Vec<T>,
-    pub total: i64,
-}
-
-/// A page of a list, and its filters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection {
-    pub project: Option<ProjectId>,
-    pub session: Option<SessionId>,
-    pub limit: u32,
-    pub offset: u32,
-}
+use crate::handles::{Projects, Sessions};
+use crate::records::page::{Page, Selection};
+use crate::records::save;
+use crate::rows::{SESSION, SessionRow, read_session};
+use crate::{ProjectRow, Store, StoreError, locate};
 
 /// The projects that a name may refer to.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,177 +17,6 @@ pub enum FoundProject {
     One(Box<ProjectRow>),
     Several(Vec<ProjectRow>),
     None,
-}
-
-/// The last rows that a client has seen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cursor {
-    pub observation: i64,
-    pub summary: i64,
-    pub prompt: i64,
-    pub event: i64,
-}
-
-/// Rows after a cursor, each list in order.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct News {
-    pub prompts: Vec<PromptRow>,
-    pub observations: Vec<ObservationRow>,
-    pub summaries: Vec<SummaryRow>,
-    /// Tool calls, without their payloads.
-    pub events: Vec<ToolEvent>,
-}
-
-/// A tool call, as shown while its turn is running.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToolEvent {
-    pub id: i64,
-    pub session_id: SessionId,
-    pub project_id: ProjectId,
-    pub prompt_number: i64,
-    pub tool: String,
-    /// Its subject, such as the command.
-    pub subject: Option<String>,
-    /// Relative to the project's root, or full paths if they are elsewhere.
-    pub files: Vec<String>,
-    pub outcome: Option<String>,
-    #[serde(flatten, serialize_with = "times::created")]
-    pub created_at: Time,
-}
-
-const TOOL_EVENTS: &str =
-    "SELECT t.id, t.session_id, s.project_id, t.prompt_number, t.tool, t.files, t.outcome, t.created_at, p.root, q.payload
-     FROM event_traces AS t JOIN sessions AS s ON s.id = t.session_id JOIN projects AS p ON p.id = s.project_id
-     LEFT JOIN pending_messages AS q ON q.id = t.id
-     WHERE t.id > ?1 AND t.tool IS NOT NULL ORDER BY t.id LIMIT ?2";
-
-fn read_tool_event(row: &Row<'_>) -> rusqlite::Result<ToolEvent> {
-    let (root, tool): (String, String) = (row.get(8)?, row.get(4)?);
-    let (tool, subject) = match tool.split_once(SUBJECT) {
-        Some((tool, subject)) => (tool.to_owned(), Some(subject.to_owned())),
-        None => (tool, None),
-    };
-    // The trace gets its subject only when the turn is observed. Until then the payload has it.
-    let files: Vec<String> = list(row, 5)?;
-    let subject = match row.get::<_, Option<String>>(9)?.filter(|_| subject.is_none() && files.is_empty()) {
-        Some(payload) => subject_of(&payload),
-        None => subject,
-    };
-    let below = |path: String| match path.strip_prefix(&root).and_then(|rest| rest.strip_prefix('/')) {
-        Some(rest) => rest.to_owned(),
-        None => path,
-    };
-    Ok(ToolEvent {
-        id: row.get(0)?,
-        session_id: SessionId(row.get(1)?),
-        project_id: ProjectId(row.get(2)?),
-        prompt_number: row.get(3)?,
-        tool,
-        subject,
-        files: files.into_iter().map(below).collect(),
-        outcome: row.get(6)?,
-        created_at: Time(row.get(7)?),
-    })
-}
-
-/// The subject in the payload of a tool call, shortened as in its trace.
-fn subject_of(payload: &str) -> Option<String> {
-    let Ok(Body::ToolUsed(tool)) = serde_json::from_str(payload) else { return None };
-    Some(one_line(tool.call.subject(), MAX_SUBJECT_LEN)).filter(|subject| !subject.is_empty())
-}
-
-impl Records<'_> {
-    pub fn list_observations(self, selection: &Selection) -> Result<Page<ObservationRow>, StoreError> {
-        let columns = Columns { id: "o.id", project: "o.project_id", session: "o.session_id" };
-        self.0.page(OBSERVATION, columns, "o.created_at DESC, o.id DESC", selection, read_observation)
-    }
-
-    /// The latest observations of one project or of all, newest first.
-    pub fn latest_observations(
-        self,
-        project: Option<ProjectId>,
-        most: u32,
-    ) -> Result<Vec<ObservationRow>, StoreError> {
-        let projects = match project {
-            Some(project) => vec![project],
-            None => self.0.projects().list()?.into_iter().map(|row| row.id).collect(),
-        };
-        // One by one, because the index that has them in order starts with the project.
-        let sql = "SELECT created_at, id FROM observations WHERE project_id = ?1 AND deleted_at IS NULL
-                   ORDER BY created_at DESC LIMIT ?2";
-        let mut statement = self.0.db.prepare_cached(sql)?;
-        let mut latest: Vec<(i64, i64)> = Vec::new();
-        for project in projects {
-            let rows = statement.query_map(params![project.0, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            for row in rows {
-                latest.push(row?);
-            }
-        }
-        latest.sort_unstable_by(|a, b| b.cmp(a));
-        let ids: Vec<ObservationId> =
-            latest.iter().map(|(_, id)| ObservationId(*id)).take(most as usize).collect();
-        self.0.records().observations(&ids)
-    }
-
-    pub fn list_summaries(self, selection: &Selection) -> Result<Page<SummaryRow>, StoreError> {
-        let columns = Columns { id: "s.id", project: "s.project_id", session: "s.session_id" };
-        self.0.page(SUMMARY, columns, "s.created_at DESC, s.id DESC", selection, read_summary)
-    }
-
-    pub fn list_prompts(self, selection: &Selection) -> Result<Page<PromptRow>, StoreError> {
-        let project = "(SELECT project_id FROM sessions WHERE sessions.id = session_id)";
-        let columns = Columns { id: "id", project, session: "session_id" };
-        self.0.page(PROMPT, columns, "created_at DESC, id DESC", selection, read_prompt)
-    }
-
-    /// Observations by id, in the given order. Missing ones are left out.
-    pub fn observations(self, ids: &[ObservationId]) -> Result<Vec<ObservationRow>, StoreError> {
-        let mut found = Vec::with_capacity(ids.len());
-        for id in ids {
-            found.extend(self.0.records().observation(*id)?);
-        }
-        Ok(found)
-    }
-
-    /// The last rows in the database.
-    pub fn latest(self) -> Result<Cursor, StoreError> {
-        let sql = "SELECT (SELECT ifnull(max(id), 0) FROM observations),
-                       (SELECT ifnull(max(id), 0) FROM session_summaries), (SELECT ifnull(max(id), 0) FROM user_prompts),
-                       (SELECT ifnull(max(id), 0) FROM event_traces)";
-        Ok(self.0.db.prepare_cached(sql)?.query_row([], |row| {
-            Ok(Cursor {
-                observation: row.get(0)?,
-                summary: row.get(1)?,
-                prompt: row.get(2)?,
-                event: row.get(3)?,
-            })
-        })?)
-    }
-
-    /// Rows after `cursor`, at most `most` of each kind.
-    pub fn after(self, cursor: Cursor, most: u32) -> Result<News, StoreError> {
-        let rows = |id: &str| format!("AND {id} > ?1 ORDER BY {id} LIMIT ?2");
-        // Rows stored together are seen together.
-        let _snapshot = self.0.snapshot()?;
-        Ok(News {
-            prompts: self.0.rows(
-                &format!("{PROMPT} {}", rows("id")),
-                &[&cursor.prompt, &most],
-                read_prompt,
-            )?,
-            observations: self.0.rows(
-                &format!("{OBSERVATION} {}", rows("o.id")),
-                &[&cursor.observation, &most],
-                read_observation,
-            )?,
-            summaries: self.0.rows(
-                &format!("{SUMMARY} {}", rows("s.id")),
-                &[&cursor.summary, &most],
-                read_summary,
-            )?,
-            events: self.0.rows(TOOL_EVENTS, &[&cursor.event, &most], read_tool_event)?,
-        })
-    }
 }
 
 impl Sessions<'_> {
@@ -228,7 +33,7 @@ impl Sessions<'_> {
         host: Option<Host>,
     ) -> Result<Page<SessionRow>, StoreError> {
         let columns = Columns { id: "s.id", project: "s.project_id", session: "s.id" };
-        let held = saving::SESSION;
+        let held = save::SESSION;
         let of_host = if host.is_some() { "AND s.host = ?" } else { "" };
         let select = format!(
             "{SESSION} AND (s.prompt_counter > 0 OR s.content_session_id NOT GLOB '{held}*') {of_host}"
@@ -302,8 +107,8 @@ impl Store {
             .db
             .prepare_cached(&format!("SELECT count({}) FROM {from} {filter}", columns.id))?
             .query_row(params_from_iter(&values), |row| row.get(0))?;
-        values.push(selection.limit.into());
-        values.push(selection.offset.into());
+        values.push(selection.limit_value().into());
+        values.push(i64::from(selection.offset).into());
         let sql = format!("{select} {filter} ORDER BY {order} LIMIT ? OFFSET ?");
         let mut statement = self.db.prepare_cached(&sql)?;
         let items = statement.query_map(params_from_iter(&values), read)?.collect::<Result<_, _>>()?;

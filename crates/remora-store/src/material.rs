@@ -7,15 +7,15 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::event::SessionRef;
 use remora_core::fact::{FactKind, FactSource};
 use remora_core::host::Host;
-use remora_core::ids::{ObservationId, ProjectId, SessionId};
+use remora_core::ids::{ProjectId, SessionId};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
 use rusqlite::{OptionalExtension, Row, params};
 
-use crate::handles::{Injections, Records, Sessions};
-use crate::saving::{self, SavedBy};
-use crate::{FactRow, Store, StoreError, feedback, rows};
+use crate::handles::{Injections, Sessions};
+use crate::records::save::{self, SavedBy};
+use crate::{FactRow, Store, StoreError, feedback};
 
 /// Candidates for the session start: the newest observations, the newest decisions and bugfixes among the last
 /// `FAR_BACK`, and the pinned ones. The usual token limit has room for about a quarter of them.
@@ -129,23 +129,6 @@ impl Injections<'_> {
             uncommitted,
             wrong,
         })
-    }
-}
-
-impl Records<'_> {
-    /// The narrative of an observation and its facts. Less than the whole record, because hooks read it.
-    pub fn narrative(self, id: ObservationId) -> Result<Option<(String, Vec<String>)>, StoreError> {
-        let sql = "SELECT narrative, facts FROM observations WHERE id = ?1";
-        let read = |row: &Row<'_>| Ok((row.get(0)?, rows::list(row, 1)?));
-        Ok(self.0.db.prepare_cached(sql)?.query_row([id.0], read).optional()?)
-    }
-
-    /// The prompt of the turn that an observation was made of; empty if there is none.
-    pub fn asked(self, id: ObservationId) -> Result<String, StoreError> {
-        let sql = "SELECT p.text FROM observations AS o JOIN user_prompts AS p
-             ON p.session_id = o.session_id AND p.prompt_number = o.prompt_number
-             WHERE o.id = ?1 AND p.deleted_at IS NULL";
-        Ok(self.0.db.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?.unwrap_or_default())
     }
 }
 
@@ -292,7 +275,7 @@ impl Store {
     ) -> Result<Vec<UserStatement>, StoreError> {
         let session = "SELECT id FROM sessions WHERE host = ?2
                        AND content_session_id = ?3 || (SELECT lower(hex(uuid)) FROM projects WHERE id = ?1)";
-        let values = params![project.0, Host::Generic.name(), saving::SESSION];
+        let values = params![project.0, Host::Generic.name(), save::SESSION];
         let session: Option<i64> =
             self.db.prepare_cached(session)?.query_row(values, |row| row.get(0)).optional()?;
         let Some(session) = session else { return Ok(Vec::new()) };

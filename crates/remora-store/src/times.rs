@@ -8,7 +8,7 @@ use serde::ser::SerializeMap;
 
 macro_rules! time_members {
     ($($function:ident $members:ident($time:ty, $text:ty) $iso:ident $epoch:ident;)*) => {$(
-        pub(crate) fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
+        pub fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
             let time: Option<Time> = (*time).into();
             let mut members = serializer.serialize_map(Some(2))?;
             members.serialize_entry(stringify!($iso), &time.map(Time::iso))?;
@@ -17,9 +17,9 @@ macro_rules! time_members {
         }
 
         /// The members, for the JSON schema.
-        #[derive(JsonSchema)]
+        #[derive(Debug, JsonSchema)]
         #[expect(dead_code, reason = "only its schema is used")]
-        pub(crate) struct $members {
+        pub struct $members {
             $iso: $text,
             $epoch: $time,
         }

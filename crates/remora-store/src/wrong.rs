@@ -78,32 +78,19 @@ impl Records<'_> {
             RecordKind::Note | RecordKind::Event => Ok(false),
         }
     }
-
-    /// Whether a person pinned an observation or called it useful, so that it is injected as it is.
-    pub fn is_upheld(self, observation: ObservationId) -> Result<bool, StoreError> {
-        let sql =
-            "SELECT 1 FROM observations AS o LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
-             WHERE o.id = ?1 AND (o.pinned_at IS NOT NULL OR f.useful > 0)";
-        Ok(self.0.db.prepare_cached(sql)?.exists([observation.0])?)
-    }
-
-    /// Whether a turn or a summary was called wrong.
-    pub fn is_called_wrong(self, record: RecordId) -> Result<bool, StoreError> {
-        Ok(wrong_records(&self.0.db)?.contains(&record))
-    }
 }
 
-impl Records<'_> {
-    /// Calls a turn or a summary wrong, or with `undo` takes it back. Returns its project, or `None` if it does not exist.
-    pub fn judge_turn_or_summary(
-        self,
+impl Store {
+    /// Calls a turn or a summary wrong, or with `undo` takes it back. Returns whether it exists.
+    pub(crate) fn judge_turn_or_summary(
+        &self,
         record: RecordId,
         undo: bool,
         by: SavedBy,
         at: Time,
-    ) -> Result<Option<ProjectId>, StoreError> {
-        let transaction = self.0.begin()?;
-        let Some(project) = project_of(&transaction, record)? else { return Ok(None) };
+    ) -> Result<bool, StoreError> {
+        let transaction = self.begin()?;
+        let Some(project) = project_of(&transaction, record)? else { return Ok(false) };
         let mut all = wrong_records(&transaction)?;
         all.retain(|other| *other != record);
         if !undo {
@@ -130,11 +117,9 @@ impl Records<'_> {
             at,
         )?;
         transaction.commit()?;
-        Ok(Some(project))
+        Ok(true)
     }
-}
 
-impl Store {
     /// The statements that a person called wrong in a project. A program's verdict does not hide a person's words.
     pub(crate) fn called_wrong_by_person(&self, project: ProjectId) -> Result<CalledWrong, StoreError> {
         called_wrong(&self.db, project, &laid_down::judged_by_programs(&self.db)?)

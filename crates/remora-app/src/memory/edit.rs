@@ -1,9 +1,10 @@
 //! Correcting an observation: edit it, merge others into it, replace it; with history and undo.
 
-use remora_core::document::{RecordId, RecordKind};
+use remora_core::document::RecordId;
 use remora_core::memory::{Observation, ObservationType};
 use remora_core::privacy::{Draft, SavedText};
-use remora_store::{ObservationRow, Revision, SavedBy, Store};
+use remora_core::time::Time;
+use remora_store::{EditOutcome, ObservationEdit, ObservationRow, Revision, SavedBy, Selection, Store};
 
 use crate::judge::observation;
 use crate::{AppError, Runtime};
@@ -67,14 +68,25 @@ pub fn edit(rt: &mut dyn Runtime, id: &str, edit: &Edit, by: SavedBy) -> Result<
         if new == *old {
             return Ok(Edited { row, changed: false, left_out: cleaned.left_out() });
         }
-        match store.records().edit(row.id, &new, by, now)? {
-            Some(Ok(())) => {
-                Ok(Edited { row: observation(store, id)?, changed: true, left_out: cleaned.left_out() })
-            }
-            Some(Err(twin)) => Err(AppError::SaysTheSame(twin)),
-            None => Err(AppError::UnknownRecord(id.to_owned())),
-        }
+        let change = ObservationEdit { content: Some(&new), ..ObservationEdit::default() };
+        let edited = change_observation(store, &row, &change, by, now)?;
+        Ok(Edited { left_out: cleaned.left_out(), ..edited })
     })
+}
+
+fn change_observation(
+    store: &Store,
+    row: &ObservationRow,
+    change: &ObservationEdit<'_>,
+    by: SavedBy,
+    now: Time,
+) -> Result<Edited, AppError> {
+    let id = row.id.to_string();
+    match store.records().edit(row.id, change, by, now)? {
+        Some(EditOutcome::SameAs(twin)) => Err(AppError::SaysTheSame(twin)),
+        Some(outcome) => Ok(Edited::whole(observation(store, &id)?, outcome == EditOutcome::Changed)),
+        None => Err(AppError::UnknownRecord(id)),
+    }
 }
 
 /// Marks an observation as replaced by another. Search and recall then prefer the other.
@@ -92,16 +104,16 @@ pub fn supersede(rt: &mut dyn Runtime, id: &str, by_which: &str, by: SavedBy) ->
             // It may become current again.
             check_author(store, &new, by, &option)?;
         }
-        let changed = store.records().replace(new.id, &[old.id], None, by, now)?;
-        let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
-        Ok(Edited::whole(observation(store, by_which)?, changed))
+        let change = ObservationEdit { content: None, replaces: &[old.id] };
+        change_observation(store, &new, &change, by, now)
     })
 }
 
 /// Fails if a program would change what a person laid down.
 fn check_author(store: &Store, row: &ObservationRow, by: SavedBy, option: &str) -> Result<(), AppError> {
-    let record = RecordId { kind: RecordKind::Observation, number: row.id.0 };
-    if by == SavedBy::Person || !store.records().is_user_statement(record)? {
+    let record = RecordId::from(row.id);
+    let provenance = store.records().provenance(record)?;
+    if by == SavedBy::Person || provenance.is_none_or(|provenance| !provenance.is_user_statement) {
         return Ok(());
     }
     let what = format!("change {record}, because a person laid it down");
@@ -146,9 +158,8 @@ pub fn merge(rt: &mut dyn Runtime, id: &str, others: &[String], by: SavedBy) -> 
         if ids.is_empty() {
             return Err(AppError::ReplacesItself(row.id));
         }
-        let changed = store.records().replace(row.id, &ids, Some(&merged), by, now)?;
-        let changed = changed.ok_or_else(|| AppError::UnknownRecord(id.to_owned()))?;
-        Ok(Edited::whole(observation(store, id)?, changed))
+        let change = ObservationEdit { content: Some(&merged), replaces: &ids };
+        change_observation(store, &row, &change, by, now)
     })
 }
 
@@ -173,12 +184,11 @@ pub fn undo(rt: &mut dyn Runtime, id: &str, by: SavedBy) -> Result<Edited, AppEr
     rt.change(|store| {
         let row = observation(store, id)?;
         check_author(store, &row, by, " --undo")?;
-        for replaced in store.records().observations(&store.records().replaced_by(row.id)?)? {
+        for replaced in store.records().observations(&Selection::of_ids(row.replaces.clone()))?.items {
             check_author(store, &replaced, by, " --undo")?;
         }
         if !store.records().undo_edit(row.id, now)? {
-            let record = RecordId { kind: RecordKind::Observation, number: row.id.0 };
-            return Err(AppError::NeverEdited(record));
+            return Err(AppError::NeverEdited(row.id.into()));
         }
         Ok(Edited::whole(observation(store, id)?, true))
     })

@@ -352,7 +352,8 @@ pub fn check_author(rt: &dyn Runtime, plan: &Plan) -> Result<(), AppError> {
     let store = rt.store();
     let mut ids = Vec::new();
     for record in &plan.records {
-        if store.records().is_user_statement(record.id)? {
+        let provenance = store.records().provenance(record.id)?;
+        if provenance.is_some_and(|provenance| provenance.is_user_statement) {
             ids.push(record.id.to_string());
         }
     }

@@ -4,7 +4,7 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Verdict;
 use remora_core::ids::{FactId, ObservationId, ProjectId};
 use remora_core::time::Time;
-use remora_store::{FactRow, Judged, ObservationRow, SavedBy, Store};
+use remora_store::{FactRow, Judged, ObservationRow, SavedBy, Selection, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -103,19 +103,17 @@ fn judge_turn_or_summary(
     now: Time,
 ) -> Result<JudgedTurnOrSummary, AppError> {
     let unknown = || AppError::UnknownRecord(request.id.clone());
-    let (session, prompt_number) = match record(store, &request.id)? {
-        Record::Turn(row) => (row.session_id, row.prompt_number),
-        Record::Summary(row) => (row.session_id, row.prompt_number),
+    let (session, prompt_number, project_id, name) = match record(store, &request.id)? {
+        Record::Turn(row) => (row.session_id, row.prompt_number, row.project_id, row.project),
+        Record::Summary(row) => (row.session_id, row.prompt_number, row.project_id, row.project),
         _ => return Err(unknown()),
     };
-    let project_id = store.records().project_of(id)?.ok_or_else(unknown)?;
-    let name = store.sessions().project(session)?;
     check_project(store, request, id.kind, id.number, Some((project_id, &name)))?;
     check_author(store, request, id)?;
-    store.records().judge_turn_or_summary(id, request.undo, request.by, now)?.ok_or_else(unknown)?;
-    let rows = store.records().of_session(session)?;
-    let of_turn = rows.iter().filter(|row| row.prompt_number == prompt_number && !row.feedback.is_wrong());
-    let observations = of_turn.map(|row| row.id).collect();
+    store.records().judge(id, Verdict::Wrong, request.undo, request.by, now)?.ok_or_else(unknown)?;
+    let of_turn = Selection::of_session(session).turns(prompt_number..=prompt_number);
+    let rows = store.records().observations(&of_turn)?.items;
+    let observations = rows.iter().filter(|row| !row.feedback.is_wrong()).map(|row| row.id).collect();
     Ok(JudgedTurnOrSummary { id, wrong: !request.undo, project_id, observations })
 }
 
@@ -124,7 +122,10 @@ fn check_author(store: &Store, request: &JudgeRequest, record: RecordId) -> Resu
     let is_refused = request.by == SavedBy::Program
         && match record.kind {
             RecordKind::Fact if request.undo => !store.facts().may_program_reopen(FactId(record.number))?,
-            _ => store.records().is_user_statement(record)?,
+            _ => {
+                let provenance = store.records().provenance(record)?;
+                provenance.is_some_and(|provenance| provenance.is_user_statement)
+            }
         };
     if !is_refused {
         return Ok(());

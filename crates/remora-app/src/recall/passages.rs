@@ -8,13 +8,13 @@ use std::collections::HashSet;
 
 use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::ids::{ObservationId, PromptId, SummaryId};
+use remora_core::ids::ObservationId;
 use remora_core::prose::{
     Form, Role, Sentence, fingerprint, pair_hashes, plan_heading, sentences, split_words,
 };
 use remora_core::wrong::CalledWrong;
 use remora_search::{Hit, Terms};
-use remora_store::{Store, StoreError};
+use remora_store::{Selection, Store, StoreError};
 
 use super::prompt::MAX_TOKENS;
 
@@ -122,14 +122,10 @@ pub(super) fn choose<'a>(
 ) -> Result<PassageChoice, StoreError> {
     let mut pool = Vec::new();
     for (rank, (place, hit)) in hits.take(RECORDS).enumerate() {
-        let passages = of_record(store, hit, place, rank, terms)?;
-        let is_right = |passage: &Passage| !wrong.is_said_by(&passage.text);
-        // A fact of the user holds until the user ends it.
-        let RecordId { kind, number } = hit.id;
-        let is_upheld = wrong.is_empty()
-            || kind == RecordKind::Fact
-            || (kind == RecordKind::Observation && store.records().is_upheld(ObservationId(number))?);
-        pool.extend(passages.into_iter().filter(|passage| is_upheld || is_right(passage)));
+        let texts = texts(store, hit)?;
+        let is_upheld = texts.is_upheld;
+        let passages = of_record(texts, hit, place, rank, terms).into_iter();
+        pool.extend(passages.filter(|passage| is_upheld || !wrong.is_said_by(&passage.text)));
     }
     let mut choice = PassageChoice::default();
     while let Some(next) = choice.best(&pool) {
@@ -228,12 +224,12 @@ impl Passage {
 }
 
 fn of_record(
-    store: &Store,
+    PassageTexts { asked, said, .. }: PassageTexts,
     hit: &Hit,
     place: usize,
     rank: usize,
     terms: &Terms,
-) -> Result<Vec<Passage>, StoreError> {
+) -> Vec<Passage> {
     let capped =
         |places: &[usize]| -> f64 { places.iter().map(|place| terms.weight([*place]).min(MAX_WEIGHT)).sum() };
     let total = capped(&terms.all().collect::<Vec<_>>()).max(f64::EPSILON);
@@ -243,7 +239,6 @@ fn of_record(
     // The title of a turn or a summary is its prompt, which is not injected.
     let has_title = matches!(hit.kind, RecordKind::Observation | RecordKind::Fact);
     let tokens_of_line = TOKENS_A_RECORD + if has_title { tokens(&hit.title) } else { 0 };
-    let PassageTexts { asked, said } = texts(store, hit)?;
     let in_question = terms.within(&asked);
     let mut passages = Vec::new();
     for (position, (text, role)) in said.into_iter().enumerate() {
@@ -285,7 +280,7 @@ fn of_record(
             terms: evidence,
         });
     }
-    Ok(passages)
+    passages
 }
 
 /// The text of a record, and the prompt it answers.
@@ -294,23 +289,27 @@ struct PassageTexts {
     /// The prompt it answers. It is never injected, because it is not an answer.
     asked: String,
     said: Vec<(String, Role)>,
+    /// Whether it is injected even if it says what was called wrong.
+    is_upheld: bool,
 }
 
 fn texts(store: &Store, hit: &Hit) -> Result<PassageTexts, StoreError> {
     let RecordId { kind, number } = hit.id;
     let mut open: Vec<(String, Role)> = Vec::new();
+    let mut is_upheld = false;
+    let one = Selection::of_ids([number]);
     let (asked, parts): (String, Vec<String>) = match kind {
         RecordKind::Observation => {
-            let Some((narrative, facts)) = store.records().narrative(ObservationId(number))? else {
+            let Some(text) = store.records().observation_text(ObservationId(number))? else {
                 return Ok(PassageTexts::default());
             };
-            let asked = store.records().asked(ObservationId(number))?;
+            is_upheld = text.is_upheld;
             // A title is usually the most important sentence. A cut title is incomplete.
             let title = Some(hit.title.clone()).filter(|title| !title.ends_with('…'));
-            (asked, title.into_iter().chain(facts).chain([narrative]).collect())
+            (text.asked, title.into_iter().chain(text.facts).chain([text.narrative]).collect())
         }
         RecordKind::Summary => {
-            let Some(row) = store.records().summary(SummaryId(number))? else {
+            let Some(row) = store.records().summaries(&one)?.into_first() else {
                 return Ok(PassageTexts::default());
             };
             let summary = row.summary;
@@ -320,7 +319,7 @@ fn texts(store: &Store, hit: &Hit) -> Result<PassageTexts, StoreError> {
             (String::new(), vec![summary.learned, summary.completed])
         }
         RecordKind::Turn => {
-            let Some(row) = store.records().prompt(PromptId(number))? else {
+            let Some(row) = store.records().prompts(&one)?.into_first() else {
                 return Ok(PassageTexts::default());
             };
             // A plan was written by the agent, although it arrived as a prompt.
@@ -330,7 +329,8 @@ fn texts(store: &Store, hit: &Hit) -> Result<PassageTexts, StoreError> {
         // A fact is one sentence.
         RecordKind::Fact => {
             let said = vec![(hit.snippet.text.clone(), Role::Decision)];
-            return Ok(PassageTexts { asked: String::new(), said });
+            // One of the user holds until the user ends it.
+            return Ok(PassageTexts { said, is_upheld: true, ..PassageTexts::default() });
         }
         RecordKind::Note | RecordKind::Event => (String::new(), Vec::new()),
     };
@@ -342,7 +342,7 @@ fn texts(store: &Store, hit: &Hit) -> Result<PassageTexts, StoreError> {
             said.push((text, role));
         }
     }
-    Ok(PassageTexts { asked, said })
+    Ok(PassageTexts { asked, said, is_upheld })
 }
 
 /// The sentences that may be injected. One that ends with a colon comes with what it introduces, the next sentence or as

@@ -147,14 +147,13 @@ fn context(
     let main_files = main_files.filter_map(|known| Some((known.id, known.file.as_deref()?)));
     material.files_since = store.files().since(project, main_files)?;
     for id in valuable {
-        let Some((narrative, facts)) = store.records().narrative(id)? else { continue };
-        let mut sentences = substance(&narrative, MAX_READ);
+        let Some(text) = store.records().observation_text(id)? else { continue };
+        let mut sentences = substance(&text.narrative, MAX_READ);
         // Reading prose is most of the cost of a start, so facts are read only if they can be shown.
         if sentences.len() < context::MAX_SENTENCES {
-            sentences.extend(facts.iter().flat_map(|fact| substance(fact, MAX_READ)));
+            sentences.extend(text.facts.iter().flat_map(|fact| substance(fact, MAX_READ)));
         }
-        let is_upheld = material.observations.iter().any(|known| known.id == id.0 && known.is_upheld());
-        sentences.retain(|sentence| is_upheld || !material.wrong.is_said_by(sentence));
+        sentences.retain(|sentence| text.is_upheld || !material.wrong.is_said_by(sentence));
         material.substance.insert(id.0, sentences);
     }
     let rendered = context::render(&material, reader.more, reader.limit, now);

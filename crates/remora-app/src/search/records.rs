@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::host::Host;
-use remora_core::ids::{EventId, FactId, NoteId, ObservationId, ProjectId, PromptId, SummaryId};
+use remora_core::ids::{FactId, NoteId, ObservationId, ProjectId};
 use remora_core::memory::Observation;
 use remora_store::notes::NoteRow;
 use remora_store::{
@@ -75,7 +75,7 @@ pub fn batch(rt: &mut dyn Runtime, ids: &[String], reach: &Reach) -> Result<Batc
         let found = match record {
             _ if !reach.has_id(store, id)? => None,
             // An unused record number is not tried as the beginning of a session id.
-            Some(record) => whole(store, record)?,
+            Some(record) => numbered(store, record)?,
             None => match self::record(store, id) {
                 Ok(found) => Some(found),
                 Err(AppError::UnknownRecord(_) | AppError::AmbiguousSession { .. }) => None,
@@ -112,9 +112,8 @@ pub struct Latest {
 }
 
 pub fn latest(rt: &dyn Runtime, project: ProjectId, most: u32) -> Result<Latest, AppError> {
-    let store = rt.store();
-    let selection = Selection { project: Some(project), session: None, limit: most, offset: 0 };
-    let observations = store.records().list_observations(&selection)?.items;
+    let selection = Selection::of_project(project).limit(most);
+    let observations = rt.store().records().observations(&selection)?.items;
     let sessions = sessions(rt, &selection, None)?.items;
     Ok(Latest { observations, sessions })
 }
@@ -133,7 +132,7 @@ pub fn sessions(
 /// Returns one record by its id, or a session by the beginning of its id. Does not count as a use.
 pub fn record(store: &Store, id: &str) -> Result<Record, AppError> {
     if let Some(id) = record_id(id)
-        && let Some(found) = whole(store, id)?
+        && let Some(found) = numbered(store, id)?
     {
         return Ok(found);
     }
@@ -141,8 +140,9 @@ pub fn record(store: &Store, id: &str) -> Result<Record, AppError> {
         AppError::UnknownSession(id) => AppError::UnknownRecord(id),
         other => other,
     })?;
-    let turns = store.records().prompts(session.id)?;
-    let events = store.records().events_of(session.id)?;
+    let all = Selection::of_session(session.id);
+    let turns = store.records().prompts(&all)?.items;
+    let events = store.records().events(&all)?.items;
     Ok(Record::Session(Box::new(WholeSession { session, turns, events })))
 }
 
@@ -155,34 +155,32 @@ pub fn observations(
     let now = rt.now();
     let store = rt.store();
     let only = only.map(|selector| project(store, selector)).transpose()?;
-    let mut found = store.records().observations(ids)?;
+    let mut found = store.records().observations(&Selection::of_ids(ids.iter().copied()))?.items;
     found.retain(|row| only.is_none_or(|project| row.project_id == project));
     let fetched: Vec<ObservationId> = found.iter().map(|row| row.id).collect();
     store.records().count_fetched(&fetched, now);
     Ok(found)
 }
 
-/// A record with the observations that it replaces.
-fn whole(store: &Store, id: RecordId) -> Result<Option<Record>, AppError> {
-    let mut found = numbered(store, id)?;
-    if let Some(Record::Observation(row)) = &mut found {
-        row.replaces = store.records().replaced_by(row.id)?;
-    }
-    Ok(found)
-}
-
-fn numbered(store: &Store, RecordId { kind, number }: RecordId) -> Result<Option<Record>, AppError> {
+/// A record by its number. An observation has those that it replaces.
+pub(crate) fn numbered(
+    store: &Store,
+    RecordId { kind, number }: RecordId,
+) -> Result<Option<Record>, AppError> {
+    let one = Selection::of_ids([number]);
     Ok(match kind {
         RecordKind::Observation => {
             store.records().observation(ObservationId(number))?.map(|row| Record::Observation(Box::new(row)))
         }
         RecordKind::Summary => {
-            store.records().summary(SummaryId(number))?.map(|row| Record::Summary(Box::new(row)))
+            store.records().summaries(&one)?.into_first().map(|row| Record::Summary(Box::new(row)))
         }
-        RecordKind::Turn => store.records().prompt(PromptId(number))?.map(Record::Turn),
+        RecordKind::Turn => store.records().prompts(&one)?.into_first().map(Record::Turn),
         RecordKind::Fact => store.facts().get(FactId(number))?.map(Record::Fact),
         RecordKind::Note => store.notes().get(NoteId(number))?.map(Record::Note),
-        RecordKind::Event => store.records().event(EventId(number))?.map(|row| Record::Event(Box::new(row))),
+        RecordKind::Event => {
+            store.records().events(&one)?.into_first().map(|row| Record::Event(Box::new(row)))
+        }
     })
 }
 
@@ -234,10 +232,13 @@ pub fn named(store: &Store, text: &str, selector: &ProjectSelector) -> Result<Op
         return Ok(None);
     }
     let Some(id) = record_id(text) else { return Ok(None) };
-    let Some(moment) = store.records().timeline_entry(id)? else { return Ok(None) };
+    if !matches!(id.kind, RecordKind::Observation | RecordKind::Summary | RecordKind::Turn) {
+        return Ok(None);
+    }
+    let Some(provenance) = store.records().provenance(id)? else { return Ok(None) };
     let is_explicit = match selector {
         ProjectSelector::All => true,
-        selector => project_or_global(store, selector)? == moment.project_id,
+        selector => Some(project_or_global(store, selector)?) == provenance.project,
     };
     Ok(is_explicit.then_some(id))
 }

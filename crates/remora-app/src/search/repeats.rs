@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::SessionId;
 use remora_core::prose;
-use remora_store::{ObservationRow, PromptRow, Store, SummaryRow};
+use remora_store::{ObservationRow, PromptRow, Selection, Store, SummaryRow};
 
 use crate::AppError;
 use crate::records::{Record, record};
@@ -50,17 +50,20 @@ type Texts = (RecordId, Vec<String>);
 
 /// Records of one turn, and the summary of its session.
 fn beside(store: &Store, session: SessionId, turn: i64) -> Result<Vec<Texts>, AppError> {
-    let prompts = store.records().turns_from(session, turn, 1)?;
-    let observations = store.records().observations_of_turns(session, (turn, turn))?;
-    let prompts = prompts.iter().filter(|row| row.prompt_number == turn);
-    let mut all: Vec<Texts> = prompts.map(of_turn).chain(observations.iter().map(of_observation)).collect();
-    all.extend(store.records().last_summary(session)?.as_ref().map(of_summary));
+    let last = Selection::of_session(session).last_turn_first().limit(1);
+    let mut all = turns_and_observations(store, &Selection::of_session(session).turns(turn..=turn))?;
+    all.extend(store.records().summaries(&last)?.items.iter().map(of_summary));
     Ok(all)
 }
 
 /// All turns and observations of a session.
 fn in_session(store: &Store, session: SessionId) -> Result<Vec<Texts>, AppError> {
-    let (prompts, observations) = (store.records().prompts(session)?, store.records().of_session(session)?);
+    turns_and_observations(store, &Selection::of_session(session))
+}
+
+fn turns_and_observations(store: &Store, selection: &Selection) -> Result<Vec<Texts>, AppError> {
+    let prompts = store.records().prompts(selection)?.items;
+    let observations = store.records().observations(selection)?.items;
     Ok(prompts.iter().map(of_turn).chain(observations.iter().map(of_observation)).collect())
 }
 

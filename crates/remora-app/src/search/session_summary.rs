@@ -1,7 +1,7 @@
 //! The result of a session: its summary and its observations.
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::ids::{ObservationId, PromptId, SessionId, SummaryId};
+use remora_core::ids::SessionId;
 use remora_store::{ObservationRow, Selection, SessionRow, Store, SummaryRow};
 use serde::Serialize;
 
@@ -31,11 +31,10 @@ pub fn session_summary(rt: &dyn Runtime, which: &WhichSummary) -> Result<Option<
     let store = rt.store();
     let session = match which {
         WhichSummary::Latest(selector) => {
-            let only =
-                Selection { project: Some(project(store, selector)?), session: None, limit: 1, offset: 0 };
-            match store.records().list_summaries(&only)?.items.first() {
+            let newest = Selection::of_project(project(store, selector)?).limit(1);
+            match store.records().summaries(&newest)?.into_first() {
                 Some(latest) => row(store, latest.session_id)?,
-                None => match store.records().list_observations(&only)?.items.first() {
+                None => match store.records().observations(&newest)?.into_first() {
                     Some(latest) => row(store, latest.session_id)?,
                     None => return Ok(None),
                 },
@@ -51,23 +50,22 @@ pub fn session_summary(rt: &dyn Runtime, which: &WhichSummary) -> Result<Option<
         },
     };
     let Some(session) = session else { return Ok(None) };
-    let summary = store.records().summaries_of(session.id)?.pop();
-    let observations = store.records().of_session(session.id)?;
+    let all = Selection::of_session(session.id);
+    let summary = store.records().summaries(&all.clone().last_turn_first().limit(1))?.into_first();
+    let observations = store.records().observations(&all)?.items;
     Ok(Some(SessionSummary { session, summary, observations }))
 }
 
-fn session_of(store: &Store, RecordId { kind, number }: RecordId) -> Result<Option<SessionId>, AppError> {
-    Ok(match kind {
-        RecordKind::Observation => {
-            store.records().observation(ObservationId(number))?.map(|row| row.session_id)
+/// The session of an observation, a summary or a turn.
+fn session_of(store: &Store, record: RecordId) -> Result<Option<SessionId>, AppError> {
+    match record.kind {
+        RecordKind::Observation | RecordKind::Summary | RecordKind::Turn => {
+            Ok(store.records().provenance(record)?.and_then(|provenance| provenance.session))
         }
-        RecordKind::Summary => store.records().summary(SummaryId(number))?.map(|row| row.session_id),
-        RecordKind::Turn => store.records().prompt(PromptId(number))?.map(|row| row.session_id),
-        RecordKind::Fact | RecordKind::Note | RecordKind::Event => None,
-    })
+        RecordKind::Fact | RecordKind::Note | RecordKind::Event => Ok(None),
+    }
 }
 
 fn row(store: &Store, id: SessionId) -> Result<Option<SessionRow>, AppError> {
-    let only = Selection { project: None, session: Some(id), limit: 1, offset: 0 };
-    Ok(store.sessions().page(&only)?.items.pop())
+    Ok(store.sessions().page(&Selection::of_session(id).limit(1))?.into_first())
 }

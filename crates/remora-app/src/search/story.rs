@@ -1,5 +1,7 @@
 //! A session as a story: the prompts, the steps, the failures, the results and the costs.
 
+use std::ops::Bound;
+
 use remora_core::ids::SessionId;
 use remora_core::time::Time;
 use remora_store::retrievals::{Moment, WhichRetrievals};
@@ -56,28 +58,31 @@ pub struct Part {
 /// Returns `None` if there is no such session.
 pub fn story(rt: &dyn Runtime, id: SessionId, part: Part) -> Result<Option<Story>, AppError> {
     let store = rt.store();
-    let one = Selection { project: None, session: Some(id), limit: 1, offset: 0 };
-    let Some(session) = store.sessions().page(&one)?.items.into_iter().next() else { return Ok(None) };
+    let all = Selection::of_session(id);
+    let Some(session) = store.sessions().page(&all.clone().limit(1))?.into_first() else { return Ok(None) };
     // One extra row shows whether there is a next page.
-    let mut prompts = store.records().turns_from(id, part.from, part.most.saturating_add(1))?;
+    let mut prompts =
+        store.records().prompts(&all.clone().turns(part.from..).limit(part.most.saturating_add(1)))?.items;
     let next =
         prompts.get(usize::try_from(part.most).unwrap_or(usize::MAX)).map(|prompt| prompt.prompt_number);
     prompts.retain(|prompt| next.is_none_or(|next| prompt.prompt_number < next));
     let (Some(first), Some(last)) = (prompts.first(), prompts.last()) else {
-        let without_prompt = store.records().observations_of_turns(id, (i64::MIN, i64::MAX))?;
+        let without_prompt = store.records().observations(&all)?.items;
         return Ok(Some(Story { without_prompt, ..empty(store, session)? }));
     };
-    let span = (first.prompt_number, last.prompt_number);
-    let earlier = store.records().turn_before(id, span.0, part.most)?;
-    let mut events = store.records().events_of_turns(id, span)?;
+    let (first, last) = (first.prompt_number, last.prompt_number);
+    let before = all.clone().turns(..first).last_turn_first().limit(part.most);
+    let earlier = store.records().prompts(&before)?.items.last().map(|prompt| prompt.prompt_number);
+    let mut events = store.records().events(&all.clone().turns(first..=last))?.items;
     files::shorten(&store.sessions().root(id)?, &mut events);
     // Includes the numbers that no prompt has, so that the pages together show every observation once.
-    let all = (if earlier.is_some() { span.0 } else { i64::MIN }, next.map_or(i64::MAX, |next| next - 1));
-    let mut observations = store.records().observations_of_turns(id, all)?;
+    let begin = if earlier.is_some() { Bound::Included(first) } else { Bound::Unbounded };
+    let end = next.map_or(Bound::Unbounded, Bound::Excluded);
+    let mut observations = store.records().observations(&all.turns((begin, end)))?.items;
     let mut story = Story { earlier, next, ..empty(store, session)? };
     for prompt in prompts {
         let number = prompt.prompt_number;
-        let is_last = next.is_none() && number == span.1;
+        let is_last = next.is_none() && number == last;
         let of_turn: Vec<EventRow> = events.extract_if(.., |event| event.prompt_number == number).collect();
         story.turns.push(Turn {
             broke_off: broke_off(&story.session, &prompt, &of_turn, is_last),
@@ -97,7 +102,10 @@ fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
     let id = session.id;
     let rows = store.injections().list(WhichRetrievals::OfSession(id), MAX_INJECTIONS)?;
     Ok(Story {
-        summary: store.records().last_summary(id)?,
+        summary: store
+            .records()
+            .summaries(&Selection::of_session(id).last_turn_first().limit(1))?
+            .into_first(),
         spent: store.queue().spent(Time(0), Some(id))?,
         turns: Vec::new(),
         without_prompt: Vec::new(),
@@ -118,7 +126,8 @@ fn give(rt: &dyn Runtime, story: &mut Story) -> Result<(), AppError> {
     given.reverse();
     let end = match story.next {
         Some(next) => {
-            rt.store().records().turns_from(story.session.id, next, 1)?.first().map(|turn| turn.created_at)
+            let turn = Selection::of_session(story.session.id).turns(next..).limit(1);
+            rt.store().records().prompts(&turn)?.into_first().map(|turn| turn.created_at)
         }
         None => None,
     };

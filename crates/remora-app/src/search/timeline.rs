@@ -1,17 +1,42 @@
 //! Records before and after a point in time.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
-use remora_core::ids::ProjectId;
+use remora_core::ids::{ProjectId, SessionId};
+use remora_core::memory::ObservationType;
+use remora_core::text::one_line;
 use remora_core::time::Time;
-use remora_store::{Anchor, Store, TimelineEntry};
+use remora_store::{ObservationRow, PromptRow, Selection, Store, SummaryRow, times};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::records::Record;
 use crate::search::SearchRequest;
 use crate::{AppError, ProjectSelector, Runtime, records, scope};
+
+/// A record on a timeline.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TimelineEntry {
+    pub id: RecordId,
+    pub kind: RecordKind,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub observation_type: Option<ObservationType>,
+    pub title: String,
+    /// The record that replaces it: an observation, or a correction of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<RecordId>,
+    pub project: String,
+    pub project_id: ProjectId,
+    pub session_id: SessionId,
+    #[serde(flatten, serialize_with = "times::created")]
+    #[schemars(with = "times::Created")]
+    pub created_at: Time,
+}
+
+const MAX_TITLE_LEN: usize = 120;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineRequest {
@@ -120,12 +145,12 @@ pub fn timeline(rt: &dyn Runtime, request: &TimelineRequest) -> Result<Timeline,
         (None, ProjectScope::One(project)) => project,
         (None, ProjectScope::All) => return Err(AppError::NeedsOneProject),
     };
-    let around = match (&anchor, request.around) {
-        (Some(moment), _) => Anchor::Entry(moment),
-        (None, Around::Time(at)) => Anchor::Time(at),
-        (None, _) => Anchor::Now,
-    };
-    let items = store.records().timeline(project, around, request.before, request.after)?;
+    let place = place(anchor.as_ref(), request.around);
+    let mut items = beside(store, project, place, Side::Before(request.before))?;
+    items.extend(anchor);
+    if place.is_some() {
+        items.extend(beside(store, project, place, Side::After(request.after))?);
+    }
     Ok(Timeline { anchor: record, project_id: project, items })
 }
 
@@ -136,25 +161,152 @@ pub fn everywhere(rt: &dyn Runtime, around: Around, most: u32) -> Result<Vec<Tim
         Around::Record(record) => Some(moment(store, record, ProjectScope::All)?),
         Around::Now | Around::Time(_) => None,
     };
-    let anchor = match (&record, around) {
-        (Some(moment), _) => Anchor::Entry(moment),
-        (None, Around::Time(at)) => Anchor::Time(at),
-        (None, _) => Anchor::Now,
-    };
-    let mut items = Vec::new();
-    // One by one, because the index that has them in order starts with the project.
-    for project in store.projects().list()? {
-        items.extend(store.records().timeline(project.id, anchor, most, 0)?);
+    beside(store, None, place(record.as_ref(), around), Side::Before(most))
+}
+
+/// A position on the timeline. At the same time, an observation sorts before the summary made with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct TimelinePlace {
+    at: Time,
+    rank: u8,
+    number: i64,
+}
+
+const OBSERVATION_RANK: u8 = 2;
+const SUMMARY_RANK: u8 = 3;
+
+impl TimelinePlace {
+    /// The position among the records of one rank. They are all before or all after a record of the same time and of another
+    /// rank.
+    fn among(self, rank: u8) -> (Time, i64) {
+        let number = match rank.cmp(&self.rank) {
+            Ordering::Less => i64::MAX,
+            Ordering::Equal => self.number,
+            Ordering::Greater => i64::MIN,
+        };
+        (self.at, number)
     }
-    items.retain(|item| record.as_ref().is_none_or(|record| record.id != item.id));
-    items.sort_by_key(|item| (item.created_at, item.kind == RecordKind::Summary, item.id.number));
-    let surplus = items.len().saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
-    items.drain(..surplus);
+}
+
+impl TimelineEntry {
+    fn place(&self) -> TimelinePlace {
+        let rank = match self.kind {
+            RecordKind::Summary => SUMMARY_RANK,
+            RecordKind::Observation => OBSERVATION_RANK,
+            _ => 1,
+        };
+        TimelinePlace { at: self.created_at, rank, number: self.id.number }
+    }
+
+    fn of_record(record: Record) -> Option<Self> {
+        match record {
+            Record::Observation(row) => Some((*row).into()),
+            Record::Summary(row) => Some((*row).into()),
+            Record::Turn(row) => Some(row.into()),
+            Record::Fact(_) | Record::Note(_) | Record::Event(_) | Record::Session(_) => None,
+        }
+    }
+}
+
+impl From<ObservationRow> for TimelineEntry {
+    fn from(row: ObservationRow) -> Self {
+        Self {
+            id: row.id.into(),
+            kind: RecordKind::Observation,
+            observation_type: Some(row.observation.kind),
+            title: one_line(&row.observation.title, MAX_TITLE_LEN),
+            superseded_by: row.superseded_by,
+            project: row.project,
+            project_id: row.project_id,
+            session_id: row.session_id,
+            created_at: row.created_at,
+        }
+    }
+}
+
+impl From<SummaryRow> for TimelineEntry {
+    fn from(row: SummaryRow) -> Self {
+        Self {
+            id: row.id.into(),
+            kind: RecordKind::Summary,
+            observation_type: None,
+            title: one_line(&row.summary.request, MAX_TITLE_LEN),
+            superseded_by: None,
+            project: row.project,
+            project_id: row.project_id,
+            session_id: row.session_id,
+            created_at: row.created_at,
+        }
+    }
+}
+
+impl From<PromptRow> for TimelineEntry {
+    fn from(row: PromptRow) -> Self {
+        Self {
+            id: row.id.into(),
+            kind: RecordKind::Turn,
+            observation_type: None,
+            title: one_line(&row.text, MAX_TITLE_LEN),
+            superseded_by: None,
+            project: row.project,
+            project_id: row.project_id,
+            session_id: row.session_id,
+            created_at: row.created_at,
+        }
+    }
+}
+
+/// The position around which a timeline is read; `None` for its end.
+fn place(anchor: Option<&TimelineEntry>, around: Around) -> Option<TimelinePlace> {
+    match (anchor, around) {
+        (Some(moment), _) => Some(moment.place()),
+        (None, Around::Time(at)) => Some(TimelinePlace { at, rank: 0, number: i64::MIN }),
+        (None, Around::Now | Around::Record(_)) => None,
+    }
+}
+
+/// One side of a position, with the number of records to read.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Before(u32),
+    After(u32),
+}
+
+/// The nearest records on one side of a position, oldest first. Only the last summary of a session is one, not its
+/// checkpoints.
+fn beside(
+    store: &Store,
+    project: impl Into<Option<ProjectId>>,
+    place: Option<TimelinePlace>,
+    side: Side,
+) -> Result<Vec<TimelineEntry>, AppError> {
+    let of_project = Selection::of_project(project);
+    let selection = |rank: u8| {
+        let all = of_project.clone();
+        match (place.map(|place| place.among(rank)), side) {
+            (None, Side::Before(most) | Side::After(most)) => all.limit(most),
+            (Some((at, number)), Side::Before(most)) => all.before(at, number).limit(most),
+            (Some((at, number)), Side::After(most)) => all.after(at, number).limit(most),
+        }
+    };
+    let observations = store.records().observations(&selection(OBSERVATION_RANK))?.items;
+    let summaries = store.records().summaries(&selection(SUMMARY_RANK).current())?.items;
+    let observations = observations.into_iter().map(TimelineEntry::from);
+    let mut items: Vec<TimelineEntry> = observations.chain(summaries.into_iter().map(Into::into)).collect();
+    items.sort_by_key(TimelineEntry::place);
+    match side {
+        Side::Before(most) => {
+            let surplus = items.len().saturating_sub(most as usize);
+            items.drain(..surplus);
+        }
+        Side::After(most) => items.truncate(most as usize),
+    }
     Ok(items)
 }
 
 fn moment(store: &Store, record: RecordId, scope: ProjectScope) -> Result<TimelineEntry, AppError> {
-    let found = store.records().timeline_entry(record)?.filter(|moment| includes(scope, moment));
+    let found = records::numbered(store, record)?.and_then(TimelineEntry::of_record);
+    let found = found.filter(|moment| includes(scope, moment));
     found.ok_or_else(|| match record.kind {
         RecordKind::Observation | RecordKind::Summary | RecordKind::Turn => {
             AppError::UnknownRecord(record.to_string())
@@ -181,7 +333,7 @@ pub fn year(rt: &dyn Runtime, project: Option<ProjectId>) -> Result<Year, AppErr
     let noon = now.start_of_day().after(DAY / 2);
     let first = noon.before(DAY * (DAYS - 1));
     let mut counts: BTreeMap<String, i64> = BTreeMap::new();
-    for (at, count) in store.records().per_quarter_hour(project, first.start_of_day())? {
+    for (at, count) in store.projects().activity(project, first.start_of_day())? {
         *counts.entry(at.date()).or_default() += count;
     }
     let days = (0..DAYS).map(|day| {

@@ -5,8 +5,8 @@ use remora_core::ids::SessionId;
 use remora_core::prose::{fingerprint, sentences};
 use remora_core::text::one_line;
 use remora_core::wrong::CalledWrong;
-use remora_store::Store;
 use remora_store::retrievals::{Item, RetrievalRow, WhichRetrievals};
+use remora_store::{Selection, Store};
 use serde::Serialize;
 
 use crate::records::{self, Record, record};
@@ -116,7 +116,7 @@ fn of_passages(
         .map(|sentence| sentence.text)
         .filter(|text| item.passages.contains(&fingerprint(text)))
         .collect();
-    for row in store.records().of_session(session)? {
+    for row in store.records().observations(&Selection::of_session(session))?.items {
         let observation = &row.observation;
         let mut stated = CalledWrong::default();
         stated.add_observation(&observation.title, &observation.narrative, &observation.facts);

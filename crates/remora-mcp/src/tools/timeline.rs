@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
 
 use remora_app::records::record_id;
-use remora_app::timeline::{MAX_LEN, Timeline, TimelineQuery, around};
+use remora_app::timeline::{MAX_LEN, Timeline, TimelineEntry, TimelineQuery, around};
 use remora_app::{AppError, Runtime, records};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::memory::ObservationType;
-use remora_store::TimelineEntry;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -3,16 +3,24 @@
 
 use remora_core::event::Body;
 use remora_core::fact::FactSource;
+use remora_core::ids::SessionId;
 use remora_core::memory::{Memory, Observation};
 use remora_core::portable::FactLine;
 use remora_core::prose::sentences;
 use remora_core::text::one_line;
 use remora_core::time::Time;
-use remora_store::{Batch, Queued, Store, StoreError};
+use remora_store::{Batch, Queued, Selection, Store, StoreError};
 
 use crate::transcript::Piece;
 use crate::turn::{Claim, Turn};
 use crate::{builtin, session};
+
+/// What a turn asked, and the closing message of its agent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Prompt {
+    pub(super) text: String,
+    pub(super) closing: Option<String>,
+}
 
 /// The turn, as far as the queue still has its events.
 pub(super) fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
@@ -20,7 +28,7 @@ pub(super) fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
     let mut turn = Turn::new(batch.bodies(), &root);
     // A late report of a background agent belongs to the prompt that started it.
     if turn.prompt.is_empty() {
-        turn.prompt = store.records().prompt_text(batch.session, batch.prompt_number)?;
+        turn.prompt = prompt(store, batch.session, batch.prompt_number)?.text;
     }
     turn.number = batch.prompt_number;
     let heard = &batch.heard;
@@ -32,6 +40,12 @@ pub(super) fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
         turn.earlier = claims(store, batch)?;
     }
     Ok(turn)
+}
+
+/// The prompt of a turn, with its closing message. A private or missing one is empty.
+pub(super) fn prompt(store: &Store, session: SessionId, number: i64) -> Result<Prompt, StoreError> {
+    let found = store.records().prompts(&Selection::of_session(session).turns(number..=number))?.into_first();
+    Ok(found.map(|row| Prompt { text: row.text, closing: row.closing_message }).unwrap_or_default())
 }
 
 fn while_running(command: &str) -> String {
@@ -58,31 +72,33 @@ pub(super) fn in_order(batch: &Batch) -> Vec<Piece<'_>> {
 
 /// The claims of a session's last turns.
 fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
-    let rows = store.records().of_session(batch.session)?.into_iter();
-    let recent = rows.filter(|row| (1..=builtin::REACH).contains(&(batch.prompt_number - row.prompt_number)));
-    Ok(recent
+    let number = batch.prompt_number;
+    let recent = Selection::of_session(batch.session).turns(number - builtin::REACH..number);
+    let rows = store.records().observations(&recent)?.items.into_iter();
+    Ok(rows
         .map(|row| {
             let Observation { title, narrative, facts, .. } = row.observation;
             let stated = facts.iter().chain([&narrative]).flat_map(|text| sentences(text));
             let sentences = std::iter::once(title).chain(stated.map(|sentence| sentence.text)).collect();
-            Claim { observation: row.id, turns_back: batch.prompt_number - row.prompt_number, sentences }
+            Claim { observation: row.id, turns_back: number - row.prompt_number, sentences }
         })
         .collect())
 }
 
 /// Merges the summary of a turn into that of the session.
 pub(super) fn in_session(store: &Store, batch: &Batch, memory: Memory) -> Result<Memory, StoreError> {
+    let own = store.records().summaries(&Selection::of_batch(batch).stored_after(0).limit(1))?.into_first();
+    let end = own.as_ref().map_or(i64::MAX, |row| row.id.0);
+    let before = Selection::of_session(batch.session).stored_before(end).limit(1);
+    let mut before = store.records().summaries(&before)?.into_first().map(|row| row.summary);
     let Some(turn) = memory.summary else {
         // What the summary said of a part of the turn may not hold for all of it.
-        let is_stale = store.records().is_summarized(batch)?;
-        let before = if is_stale { store.records().summary_before(batch)? } else { None };
-        let summary = is_stale.then(|| before.map(|row| row.summary).unwrap_or_default());
+        let summary = if own.is_some() { Some(before.unwrap_or_default()) } else { None };
         return Ok(Memory { summary, ..memory });
     };
-    let mut before = store.records().summary_before(batch)?.map(|row| row.summary);
     if !memory.refutes.is_empty() {
-        let refuted = store.records().observations(&memory.refutes)?.into_iter().map(|row| row.observation);
-        let refuted: Vec<Observation> = refuted.collect();
+        let refuted = store.records().observations(&Selection::of_ids(memory.refutes.iter().copied()))?;
+        let refuted: Vec<Observation> = refuted.items.into_iter().map(|row| row.observation).collect();
         before = before.map(|summary| session::retract(summary, &refuted));
     }
     Ok(Memory { summary: Some(session::grow(before, turn)), ..memory })

@@ -9,6 +9,7 @@ use remora_core::memory::Memory;
 use remora_core::time::Time;
 use remora_store::{Batch, ReadTo, Said, Store, StoreError};
 
+use super::gather::{self, Prompt};
 use super::{Observer, Settled};
 use crate::builtin;
 use crate::mid_turn::{self, TurnMessages};
@@ -34,7 +35,7 @@ impl Observer {
         }
         let Some(transcript) = store.sessions().transcript(batch.session)? else { return Ok(false) };
         Ok(self.transcripts.may_have_closing(store.dir(), &transcript)
-            && store.records().closing_message(batch.session, batch.prompt_number)?.is_none())
+            && gather::prompt(store, batch.session, batch.prompt_number)?.closing.is_none())
     }
 
     /// Whether the silent turn of a session goes on, as far as its transcript shows.
@@ -52,8 +53,8 @@ impl Observer {
         // What ran when the turn was observed before has returned since.
         batch.heard.running.take_if(|_| has_ended);
         let Some(transcript) = store.sessions().transcript(batch.session)? else { return Ok(()) };
-        let prompt = store.records().prompt_text(batch.session, batch.prompt_number)?;
-        let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &prompt);
+        let Prompt { text, closing } = gather::prompt(store, batch.session, batch.prompt_number)?;
+        let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &text);
         let mut begin = transcript.offset;
         if let Some((before, found)) = heard.late {
             let end = found.read.to;
@@ -62,7 +63,6 @@ impl Observer {
             }
         }
         let Some(TurnMessages { said, digest, running, read }) = heard.own else { return Ok(()) };
-        let closing = store.records().closing_message(batch.session, batch.prompt_number)?;
         let heard = &mut batch.heard;
         heard.said.extend(without_repeated(said, closing.as_deref()));
         mid_turn::limit(&mut heard.said);
@@ -100,10 +100,10 @@ impl Observer {
         prompt_number: i64,
         TurnMessages { said, digest, read, .. }: TurnMessages,
     ) -> Result<Option<Settled>, StoreError> {
-        let closing = store.records().closing_message(session, prompt_number)?;
+        let Prompt { text, closing } = gather::prompt(store, session, prompt_number)?;
         let digest = if store.sessions().was_compacted(session, prompt_number)? { None } else { digest };
         let turn = Turn {
-            prompt: store.records().prompt_text(session, prompt_number)?,
+            prompt: text,
             said: without_repeated(said, closing.as_deref()).into_iter().map(|said| said.text).collect(),
             digest,
             ..Turn::default()

@@ -9,9 +9,9 @@ use remora_core::memory::{Memory, Summary};
 use remora_core::settings::{OverBudget, Settings};
 use remora_core::time::Time;
 use remora_net::{CallError, RetryClock};
-use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Store, StoreError};
+use remora_store::{Batch, Call, CallOutcome, DataDir, Failure, Selection, Store, StoreError};
 
-use super::gather::{in_order, in_session, made_at};
+use super::gather::{self, in_order, in_session, made_at};
 use crate::answer::{self, Outcome};
 use crate::budget::{Budget, Permit, Prices, Refusal};
 use crate::prompts::{self, Mode, Scene};
@@ -244,7 +244,8 @@ impl Model {
     ) -> Result<Option<Task>, StoreError> {
         let root = store.sessions().root(batch.session)?;
         let system = self.system(store, batch.session, &root, now)?;
-        let before = store.records().history(batch.session, batch.prompt_number)?;
+        let so_far = Selection::of_session(batch.session).turns(..=batch.prompt_number).current();
+        let before = store.records().observations(&so_far.without_batch(&batch))?.items;
         let history = prompts::history(&before, self.history_tokens);
         let written = transcript::write(&in_order(&batch).iter().copied(), &root);
         let wants_summary = builtin::observe(&turn).summary.is_some();
@@ -283,7 +284,7 @@ impl Model {
                 stack: &stack::of(root),
                 date: &now.date(),
                 language: &self.language,
-                goal: &store.records().prompt_text(session, 1)?,
+                goal: &gather::prompt(store, session, 1)?.text,
             },
         ))
     }

@@ -11,7 +11,7 @@ use remora_core::ids::SessionId;
 use remora_core::settings::{Provider, Secret, Service, Settings};
 use remora_core::time::Time;
 use remora_observer::{Next, Observer, Task};
-use remora_store::{DataDir, HostProcess, SavedBy, Store};
+use remora_store::{DataDir, HostProcess, SavedBy, Selection, Store};
 use remora_sys::process::Identity;
 use serde_json::{Value, json};
 
@@ -156,15 +156,37 @@ fn without_a_closing_message_the_last_text_is_used() {
     let mut world = World::new();
     world.turn("");
     world.settle();
-    assert_eq!(world.store.records().closing_message(SESSION, 1).unwrap().as_deref(), Some(CLOSING));
-    let turn = world.store.records().prompts(SESSION).unwrap();
+    assert_eq!(
+        world
+            .store
+            .records()
+            .prompts(&Selection::of_session(SESSION).turns(1..=1))
+            .unwrap()
+            .into_first()
+            .unwrap()
+            .closing_message
+            .as_deref(),
+        Some(CLOSING)
+    );
+    let turn = world.store.records().prompts(&Selection::of_session(SESSION)).unwrap().items;
     assert_eq!(turn[0].closing_message.as_deref(), Some(CLOSING));
     world.hook("UserPromptSubmit", "2026-03-10T09:01:00Z", &json!({ "prompt": "And then?" }));
     world.hook("Stop", "2026-03-10T09:01:01Z", &json!({ "last_assistant_message": "By the hook." }));
     world.write("user", "2026-03-10T09:01:00.1Z", "And then?");
     world.write("assistant", "2026-03-10T09:01:01Z", "By the transcript.");
     world.settle();
-    assert_eq!(world.store.records().closing_message(SESSION, 2).unwrap().as_deref(), Some("By the hook."));
+    assert_eq!(
+        world
+            .store
+            .records()
+            .prompts(&Selection::of_session(SESSION).turns(2..=2))
+            .unwrap()
+            .into_first()
+            .unwrap()
+            .closing_message
+            .as_deref(),
+        Some("By the hook.")
+    );
 }
 
 #[test]
@@ -297,7 +319,18 @@ fn a_closing_message_that_is_written_after_the_turn_ended_is_waited_for() {
     fs::write(world.path(), format!("{asked}\n{said}\n")).unwrap();
     let next = world.observer().next(&world.store, soon.after(Duration::from_secs(1))).unwrap();
     assert!(matches!(next, Next::Settled(_)), "{next:?}");
-    assert_eq!(world.store.records().closing_message(SESSION, 1).unwrap().as_deref(), Some(CLOSING));
+    assert_eq!(
+        world
+            .store
+            .records()
+            .prompts(&Selection::of_session(SESSION).turns(1..=1))
+            .unwrap()
+            .into_first()
+            .unwrap()
+            .closing_message
+            .as_deref(),
+        Some(CLOSING)
+    );
 }
 
 #[test]
@@ -339,8 +372,9 @@ fn open_ends(world: &World) -> String {
     world
         .store
         .records()
-        .summaries_of(SESSION)
+        .summaries(&Selection::of_session(SESSION))
         .unwrap()
+        .items
         .pop()
         .map(|row| row.summary.next_steps)
         .unwrap_or_default()
@@ -356,7 +390,7 @@ fn a_command_that_takes_longer_than_the_silence_does_not_end_its_turn() {
     }
     its_end(&mut world, FIXED);
     world.settle();
-    let observations = world.store.records().of_session(SESSION).unwrap();
+    let observations = world.store.records().observations(&Selection::of_session(SESSION)).unwrap().items;
     assert_eq!(observations.len(), 1);
     assert!(observations[0].observation.title.contains("because wall clocks"), "{observations:?}");
     assert_eq!(open_ends(&world), "");
@@ -399,7 +433,7 @@ fn a_verdict_on_what_silence_made_of_a_turn_stays_with_its_id() {
     world.write("assistant", "2026-03-10T09:00:06Z", CAUSE);
     let next = world.observer().next(&world.store, at("2026-03-10T09:05:10Z")).unwrap();
     assert!(matches!(next, Next::Settled(_)), "the agent thinks, and no tool runs: {next:?}");
-    let before = world.store.records().of_session(SESSION).unwrap();
+    let before = world.store.records().observations(&Selection::of_session(SESSION)).unwrap().items;
     assert_eq!(before.len(), 1);
     world
         .store
@@ -408,7 +442,7 @@ fn a_verdict_on_what_silence_made_of_a_turn_stays_with_its_id() {
         .unwrap();
     its_end(&mut world, FIXED);
     world.settle();
-    let after = world.store.records().of_session(SESSION).unwrap();
+    let after = world.store.records().observations(&Selection::of_session(SESSION)).unwrap().items;
     assert_eq!(after.iter().map(|row| row.id).collect::<Vec<_>>(), [before[0].id]);
     assert_ne!(after[0].observation, before[0].observation);
     assert!(after[0].pinned_at.is_some(), "{after:?}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use remora_core::settings::{OverBudget, Provider, Secret, Service, Settings};
 use remora_core::time::Time;
 use remora_observer::{Next, Observer};
-use remora_store::{DataDir, Store, Which};
+use remora_store::{DataDir, Selection, Store, Which};
 use serde_json::{Value, json};
 
 use crate::claude_cli;
@@ -147,15 +147,21 @@ impl World {
     /// The providers of the observations, by id.
     fn providers(&self) -> Vec<(i64, String)> {
         let sessions = self.store.sessions().list(None, 100).unwrap();
-        let rows = sessions.iter().flat_map(|session| self.store.records().of_session(session.id).unwrap());
+        let rows = sessions.iter().flat_map(|session| {
+            self.store.records().observations(&Selection::of_session(session.id)).unwrap().items
+        });
         let mut rows: Vec<_> = rows.map(|row| (row.id.0, row.provider)).collect();
         rows.sort_unstable();
         rows
     }
 
     fn finds(&self, words: &str) -> bool {
-        let rows =
-            self.store.records().of_session(self.store.sessions().list(None, 1).unwrap()[0].id).unwrap();
+        let rows = self
+            .store
+            .records()
+            .observations(&Selection::of_session(self.store.sessions().list(None, 1).unwrap()[0].id))
+            .unwrap()
+            .items;
         rows.iter().any(|row| row.observation.title.contains(words))
     }
 }
@@ -175,14 +181,22 @@ async fn every_api_drives_the_whole_way() {
         assert_eq!(world.counts(), (1, 0, 0, 0));
         assert_eq!(fake.requests().len(), 1, "one call a turn");
         let session = world.store.sessions().list(None, 1).unwrap().remove(0);
-        let row = world.store.records().of_session(session.id).unwrap().remove(0);
+        let row =
+            world.store.records().observations(&Selection::of_session(session.id)).unwrap().items.remove(0);
         assert_eq!(row.observation.title, "Totals were rounded too early");
         assert_eq!(row.observation.files_modified, ["src/total.rs"], "not the one it made up");
         assert_eq!(row.observation.files_read, Vec::<String>::new());
         assert!(row.observation.discovery_tokens > 50);
         assert_eq!(row.provider, world.settings.observer.provider.as_str());
         assert!(row.model.starts_with("fake-"), "{}", row.model);
-        let summary = world.store.records().summaries_of(session.id).unwrap().remove(0).summary;
+        let summary = world
+            .store
+            .records()
+            .summaries(&Selection::of_session(session.id))
+            .unwrap()
+            .items
+            .remove(0)
+            .summary;
         assert_eq!((&*summary.request, &*summary.learned), ("Fix the totals", "Order matters"));
         assert_eq!(summary.files_edited, ["src/total.rs"]);
         let spent = world.store.queue().spent(Time(0), Some(session.id)).unwrap();
@@ -376,7 +390,18 @@ async fn the_budget_holds_and_the_built_in_observer_takes_over() {
     assert!((50..200).contains(&calls), "{calls}");
     assert_eq!(world.counts().1, 0, "nothing waits");
     let session = world.store.sessions().list(None, 1).unwrap().remove(0);
-    assert_eq!(world.store.records().summaries_of(session.id).unwrap().last().unwrap().provider, "builtin");
+    assert_eq!(
+        world
+            .store
+            .records()
+            .summaries(&Selection::of_session(session.id))
+            .unwrap()
+            .items
+            .last()
+            .unwrap()
+            .provider,
+        "builtin"
+    );
 }
 
 #[tokio::test]
@@ -538,9 +563,16 @@ async fn a_turn_that_was_halved_after_crashes_is_remembered_and_asked_about_as_a
         let memory = |name: &str| {
             let session = world.store.sessions().named(name).unwrap().remove(0).id;
             let said = |text: String| text.replace(name, "NAME").replace("case 2", "case 1");
-            let rows = world.store.records().of_session(session).unwrap().into_iter();
+            let rows = world
+                .store
+                .records()
+                .observations(&Selection::of_session(session))
+                .unwrap()
+                .items
+                .into_iter();
             let rows: Vec<_> = rows.map(|row| (row.source_event_ids.len(), row.observation)).collect();
-            let summaries = world.store.records().summaries_of(session).unwrap().into_iter();
+            let summaries =
+                world.store.records().summaries(&Selection::of_session(session)).unwrap().items.into_iter();
             let summaries: Vec<_> = summaries.map(|row| said(format!("{:?}", row.summary))).collect();
             (said(format!("{rows:?}")), summaries)
         };
@@ -584,7 +616,9 @@ async fn late_answers_still_revise_the_session_summary() {
         world.work(&observer).await;
     }
     let session = world.store.sessions().list(None, 1).unwrap().remove(0).id;
-    let last = |world: &World| world.store.records().summaries_of(session).unwrap().pop().unwrap();
+    let last = |world: &World| {
+        world.store.records().summaries(&Selection::of_session(session)).unwrap().items.pop().unwrap()
+    };
     let before = last(&world);
     assert!(before.summary.completed.contains("case 1") && before.summary.completed.contains("case 2"));
     let answer = |learned: &str| {

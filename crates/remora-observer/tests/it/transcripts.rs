@@ -11,7 +11,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_hosts::{Reading, read};
 use remora_observer::drain;
-use remora_store::{DataDir, ObservationRow, Store, SummaryRow};
+use remora_store::{DataDir, ObservationRow, Selection, Store, SummaryRow};
 use serde_json::Value;
 
 /// A recorded session that passed through the real store and was drained.
@@ -55,13 +55,14 @@ fn sessions(jsonl: &str) -> Vec<Session> {
         .map(|row| Session {
             prompts: store
                 .records()
-                .prompts(row.id)
+                .prompts(&Selection::of_session(row.id))
                 .unwrap()
+                .items
                 .into_iter()
                 .map(|p| (p.prompt_number, p.text))
                 .collect(),
-            observations: store.records().of_session(row.id).unwrap(),
-            summaries: store.records().summaries_of(row.id).unwrap(),
+            observations: store.records().observations(&Selection::of_session(row.id)).unwrap().items,
+            summaries: store.records().summaries(&Selection::of_session(row.id)).unwrap().items,
             left,
         })
         .collect()

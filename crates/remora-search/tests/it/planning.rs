@@ -5,7 +5,7 @@ use remora_core::ids::ObservationId;
 use remora_core::memory::{Memory, ObservationType};
 use remora_core::time::Time;
 use remora_search::{Edge, Facets, Mode, ProjectScope, RecordKind, SPANS, SearchQuery, Sort, parse_date};
-use remora_store::SavedBy;
+use remora_store::{ObservationEdit, SavedBy};
 
 use crate::support::{World, observation, summary};
 
@@ -241,7 +241,11 @@ fn a_superseded_observation_is_shown_only_if_its_replacement_was_not_found() {
     world.observe("app", observation("Zebra totals are floats", "They were stored as doubles."));
     world.observe("app", observation("Zebra totals are cents", "Rounding had lost some of them."));
     let (old, new) = (ObservationId(1), ObservationId(2));
-    world.store.records().replace(new, &[old], None, SavedBy::Person, Time::now()).unwrap();
+    world
+        .store
+        .records()
+        .edit(new, &ObservationEdit { content: None, replaces: &[old] }, SavedBy::Person, Time::now())
+        .unwrap();
     let mut found = |text: &str| {
         let mut query = world.query("app", text);
         query.mode = Mode::Text;

@@ -70,8 +70,7 @@ async fn observations(
     let OfObservations { limit, offset, project, session, ids } = asked;
     let Some(List(ids)) = ids else {
         let parameters = ListQuery { limit, offset, project, session };
-        return list(&http, parameters, |rt, selection| rt.store().records().list_observations(selection))
-            .await;
+        return list(&http, parameters, |rt, selection| rt.store().records().observations(selection)).await;
     };
     if ids.len() > MAX_LIMIT as usize {
         return Err(ApiError::invalid("ids has too many", format!("ask for at most {MAX_LIMIT}")));
@@ -90,11 +89,11 @@ async fn observations(
 }
 
 async fn summaries(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SummaryRow> {
-    list(&http, asked, |rt, selection| rt.store().records().list_summaries(selection)).await
+    list(&http, asked, |rt, selection| rt.store().records().summaries(selection)).await
 }
 
 async fn prompts(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<PromptRow> {
-    list(&http, asked, |rt, selection| rt.store().records().list_prompts(selection)).await
+    list(&http, asked, |rt, selection| rt.store().records().prompts(selection)).await
 }
 
 async fn sessions(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SessionRow> {
@@ -116,7 +115,8 @@ where
     let page = http.read(move |rt| {
         let project = selector.map(|selector| remora_app::project(rt.store(), &selector)).transpose()?;
         let session = session.map(|name| remora_app::session_id(rt.store(), &name)).transpose()?;
-        let selection = Selection { project, session, limit, offset };
+        let selection =
+            Selection::of_project(project).in_session(session).limit(limit).offset(offset).counted();
         Ok(lister(rt, &selection)?)
     });
     let page = page.await?;

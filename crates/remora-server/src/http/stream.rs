@@ -17,7 +17,8 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use remora_store::{Cursor, QueueCounts};
+use remora_app::feed::{self, Cursor};
+use remora_store::QueueCounts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, watch};
@@ -63,7 +64,7 @@ async fn stream(
     let place = place.map_err(|_| ApiError::Unavailable("too many streams are open"))?;
     // Subscribed first: rows that arrive during the read are seen right after.
     let news = http.shared.news.subscribe();
-    let latest = http.shared.reader.call(|store| store.records().latest()).await?;
+    let latest = http.shared.reader.call(|store| feed::latest(store)).await?;
     let feed = Feed {
         place: last_seen.map_or(StreamPlace(latest), |seen| seen.at_most(latest)),
         ready: VecDeque::new(),
@@ -129,7 +130,7 @@ impl Feed {
             .http
             .shared
             .reader
-            .call(move |store| Ok((store.records().after(cursor, PORTION)?, store.queue().counts()?)));
+            .call(move |store| Ok((feed::after(store, cursor, PORTION)?, store.queue().counts()?)));
         let (news, queue) = look.await.map_err(|error| error.to_string())?;
         let full = |count: usize| count >= PORTION as usize;
         self.has_more = full(news.prompts.len())

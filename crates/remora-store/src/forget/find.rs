@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::tombstones::{self, Hash};
 use super::{ForgetPlan, KINDS, Reason, table};
 use crate::StoreError;
-use crate::rows::SUBJECT;
+use crate::records::event::SUBJECT;
 
 /// The conditions of a request to forget. All of those that are set must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

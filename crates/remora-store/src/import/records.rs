@@ -10,9 +10,9 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::{IMPORTED, ImportOutcome};
-use crate::saving::SavedBy;
+use crate::records::save::SavedBy;
 use crate::writing::{self, NewSummary, Origin};
-use crate::{StoreError, editing, facts, forget, laid_down};
+use crate::{StoreError, facts, forget, laid_down, records};
 
 /// A record, ready to be stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -164,7 +164,7 @@ fn store_observation(db: &Connection, new: &ImportedObservation) -> Attempt {
     };
     // A file may hold a cycle of replacements, in which no observation would be found.
     let superseded_by = match new.superseded_by {
-        Some(by) if editing::leads_to(db, by, new.uuid)? => None,
+        Some(by) if records::edit::leads_to(db, by, new.uuid)? => None,
         other => other,
     };
     if superseded_by.is_some() || new.pinned_at.is_some() {

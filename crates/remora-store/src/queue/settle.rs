@@ -15,7 +15,7 @@ use super::kept::{keep, may_go_on};
 use super::recovery::acquit;
 use super::{Batch, Failure, MAX_ATTEMPTS};
 use crate::handles::Queue;
-use crate::rows::SUBJECT;
+use crate::records::event::SUBJECT;
 use crate::{Call, StoreError, transcripts, usage, writing};
 use remora_data::new_uuid;
 

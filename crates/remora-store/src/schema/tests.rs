@@ -4,7 +4,10 @@ use std::process::{Command, Stdio};
 
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
 use remora_core::fact::FactScope;
-use remora_core::ids::{DocumentId, FactId, NoteId, ObservationId, ProjectId, SessionId, SummaryId};
+use remora_core::feedback::Verdict;
+use remora_core::ids::{
+    DocumentId, FactId, NoteId, ObservationId, ProjectId, PromptId, SessionId, SummaryId,
+};
 use remora_core::memory::{Memory, Summary};
 use remora_core::time::Time;
 use uuid::Uuid;
@@ -153,7 +156,17 @@ fn the_memory_of_version_14_is_read_as_it_was() {
     assert_eq!(store.notes().get(NoteId(1)).unwrap().unwrap().title, "Winter");
     assert_eq!(store.notes().always_injected().unwrap()[0].title, "Winter");
     assert!(store.injections().before(SessionId(10)).unwrap().records.contains(&"3".parse().unwrap()));
-    assert_eq!(store.records().summary(SummaryId(5)).unwrap().unwrap().summary.files_edited, ["src/lamp.rs"]);
+    assert_eq!(
+        store
+            .records()
+            .summaries(&Selection::of_ids([SummaryId(5)]))
+            .unwrap()
+            .into_first()
+            .unwrap()
+            .summary
+            .files_edited,
+        ["src/lamp.rs"]
+    );
     assert_eq!(store.files().context_files(ProjectId(1)).unwrap()[0].files, ["CLAUDE.md"]);
     let undone = Store::open(&dir).unwrap().forget().undo(None, Time(1_795_062_723_602)).unwrap().unwrap();
     assert_eq!(undone.records, ["11".parse().unwrap()]);
@@ -435,57 +448,46 @@ fn a_deleted_record_is_not_returned_by_any_query() {
         (indexed, shown.iter().filter(|row| says(&row.title) || says(&row.body)).count())
     };
     let mark = store.projects().memory_mark(project).unwrap();
-    let everything = Selection { project: None, session: None, limit: 100, offset: 0 };
+    let everything = Selection::of_project(None).limit(100).counted();
+    let stored = Selection::of_project(None).stored_after(0).limit(100);
+    let of_session = Selection::of_session(SessionId(11));
     let id = |text: &str| text.parse::<RecordId>().unwrap();
 
+    let gone = ObservationId(10);
     assert!(words(&store, "round") > (0, 0));
     delete(&mut store, "observations", 10);
-    assert_eq!(store.records().observation(ObservationId(10)).unwrap(), None);
-    assert_eq!(store.records().of_session(SessionId(11)).unwrap(), []);
-    assert_eq!(store.records().list_observations(&everything).unwrap().total, 8);
-    assert_eq!(store.records().after(crate::Cursor::default(), 100).unwrap().observations.len(), 8);
-    assert_eq!(
-        (store.records().timeline_entry(id("10")).unwrap(), store.records().project_of(id("10")).unwrap()),
-        (None, None)
-    );
-    assert!(
-        store
-            .records()
-            .timeline(project, crate::Anchor::Now, 10, 0)
-            .unwrap()
-            .iter()
-            .all(|moment| moment.id != id("10"))
-    );
+    assert_eq!(store.records().observation(gone).unwrap(), None);
+    assert_eq!(store.records().observation_text(gone).unwrap(), None);
+    assert_eq!(store.records().provenance(gone).unwrap(), None);
+    let of_project = store.records().observations(&Selection::of_project(project)).unwrap().items;
+    assert!(of_project.iter().all(|row| row.id != gone));
+    assert_eq!(store.records().observations(&of_session).unwrap().items, []);
+    assert_eq!(store.records().observations(&everything).unwrap().total, 8);
+    assert_eq!(store.records().observations(&stored).unwrap().items.len(), 8);
     let start = store.injections().session_context(project, Recall::Everything, 5).unwrap();
     assert!(start.observations.iter().all(|known| known.id != 10));
     assert!(store.files().touched(project).unwrap().iter().all(|touched| touched.known.id != 10));
     assert_ne!(store.projects().memory_mark(project).unwrap(), mark);
-    assert_eq!(
-        store
-            .records()
-            .judge(ObservationId(10), remora_core::feedback::Verdict::Pin, false, SavedBy::Person, Time(1))
-            .unwrap(),
-        None
-    );
+    let judged = store.records().judge(gone, Verdict::Pin, false, SavedBy::Person, Time(1)).unwrap();
+    assert_eq!(judged, None);
     assert_eq!(words(&store, "round"), (0, 0));
 
     assert!(words(&store, "find") > (0, 0));
     delete(&mut store, "session_summaries", 5);
-    assert_eq!(store.records().summary(SummaryId(5)).unwrap(), None);
-    assert_eq!(store.records().summaries_of(SessionId(11)).unwrap(), []);
-    assert_eq!(store.records().list_summaries(&everything).unwrap().total, 4);
-    assert_eq!(store.records().after(crate::Cursor::default(), 100).unwrap().summaries.len(), 4);
-    assert_eq!(store.records().timeline_entry(id("s5")).unwrap(), None);
+    assert_eq!(store.records().summaries(&Selection::of_ids([SummaryId(5)])).unwrap().into_first(), None);
+    assert_eq!(store.records().summaries(&of_session).unwrap().items, []);
+    assert_eq!(store.records().summaries(&everything).unwrap().total, 4);
+    assert_eq!(store.records().summaries(&stored).unwrap().items.len(), 4);
+    assert_eq!(store.records().provenance(id("s5")).unwrap(), None);
     let past = store.injections().session_context(project, Recall::Everything, 5).unwrap().summaries;
     assert!(!past.is_empty() && past.iter().all(|known| known.id != 5));
     assert_eq!(words(&store, "find"), (0, 0));
 
     assert!(words(&store, "backwards") > (0, 0));
     delete(&mut store, "user_prompts", 5);
-    assert_eq!(store.records().prompt(remora_core::ids::PromptId(5)).unwrap(), None);
-    assert_eq!(store.records().prompts(SessionId(11)).unwrap(), []);
-    assert_eq!(store.records().prompt_text(SessionId(11), 1).unwrap(), "");
-    assert_eq!(store.records().list_prompts(&everything).unwrap().total, 6);
+    assert_eq!(store.records().prompts(&Selection::of_ids([PromptId(5)])).unwrap().items, []);
+    assert_eq!(store.records().prompts(&of_session).unwrap().items, []);
+    assert_eq!(store.records().prompts(&everything).unwrap().total, 6);
     let title = |session| {
         let sessions = store.sessions().list(None, 100).unwrap();
         sessions.into_iter().find(|row| row.id == SessionId(session)).unwrap().title

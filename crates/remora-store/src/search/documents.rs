@@ -7,8 +7,8 @@ use remora_core::vault;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;
-use crate::rows::{concepts, files};
-use crate::saving::SavedBy;
+use crate::records::observation::{concepts, files};
+use crate::records::save::SavedBy;
 
 /// Prompts and neighbours up to this many words are added as context. A longer text would drown the document.
 const SHORT_WORDS: usize = 60;

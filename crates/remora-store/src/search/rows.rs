@@ -11,7 +11,7 @@ use rusqlite::Row;
 
 use crate::feedback::{self, COLUMNS};
 use crate::handles::Index;
-use crate::rows::concepts;
+use crate::records::observation::concepts;
 use crate::{Store, StoreError};
 
 /// A document with fields of its record.

@@ -11,7 +11,7 @@ use remora_core::privacy::clean;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
 use remora_store::search::{Embedded, Filters, Weights};
-use remora_store::{Batch, EventRecord, Failure, SavedBy, Store, StoreError, Which};
+use remora_store::{Batch, EventRecord, Failure, SavedBy, Selection, Store, StoreError, Which};
 
 use crate::support::{World, bash, call, event, prompt, record_with, stop, turn};
 
@@ -120,7 +120,7 @@ fn an_answer_revises_the_first_record_in_place_and_search_follows() {
     assert_eq!(row.observation.files_modified, ["src/Giraffe.rs"]);
     assert_eq!(row.observation.concepts, ["giraffe"]);
     assert_eq!(row.source_event_ids.len(), 3);
-    let summaries = store.records().summaries_of(batch.session).unwrap();
+    let summaries = store.records().summaries(&Selection::of_session(batch.session)).unwrap().items;
     assert_eq!(
         (summaries.len(), summaries[0].id, &*summaries[0].summary.request),
         (1, SummaryId(1), "asked by model")
@@ -155,7 +155,10 @@ fn an_answer_without_observations_changes_nothing() {
     let batch = remembered(&world, &mut store, &["Zebra"]);
     store.queue().confirm(&batch, &Memory::default(), None, Time::now()).unwrap();
     assert_eq!((rows(&world), queue(&store)), ("1 Zebra".into(), (0, 0, 0, 0)));
-    assert_eq!(store.records().summaries_of(batch.session).unwrap()[0].summary.request, "asked by builtin");
+    assert_eq!(
+        store.records().summaries(&Selection::of_session(batch.session)).unwrap().items[0].summary.request,
+        "asked by builtin"
+    );
 }
 
 #[test]
@@ -282,15 +285,16 @@ fn a_later_turn_is_observed_during_a_model_call_and_sent_to_the_model_after_it()
     let later = now.after(Duration::from_mins(2));
     let again = store.queue().claim_for_model("me", 100, later).unwrap().unwrap();
     assert_eq!((again.prompt_number, again.events.len()), (1, 3));
-    let history = |store: &Store, number| -> Vec<String> {
-        let rows = store.records().history(first.session, number).unwrap().into_iter();
+    let history = |store: &Store, batch: &Batch| -> Vec<String> {
+        let so_far = Selection::of_session(batch.session).turns(..=batch.prompt_number).current();
+        let rows = store.records().observations(&so_far.without_batch(batch)).unwrap().items.into_iter();
         rows.map(|row| row.observation.title).collect()
     };
-    assert_eq!(history(&store, 1), [""; 0], "its own memory is not history");
+    assert_eq!(history(&store, &again), [""; 0], "its own memory is not history");
     store.queue().confirm(&again, &memory("model", &["Giraffe"]), None, later).unwrap();
     assert_eq!(queue(&store), (0, 6, 0, 0), "all of them are next in line");
     let next = store.queue().claim_for_model("me", 100, later).unwrap().unwrap();
-    assert_eq!((next.prompt_number, history(&store, 2)), (2, vec!["Giraffe".to_owned()]));
+    assert_eq!((next.prompt_number, history(&store, &next)), (2, vec!["Giraffe".to_owned()]));
     store.queue().confirm(&next, &memory("model", &["Okapi"]), None, later).unwrap();
     assert_eq!((rows(&world), queue(&store)), ("1 Giraffe; 2 Okapi; 3 Tiger".into(), (0, 3, 0, 0)));
 }

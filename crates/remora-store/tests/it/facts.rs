@@ -10,7 +10,9 @@ use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
 use remora_store::forget::{Reason, Terms};
 use remora_store::search::Filters;
-use remora_store::{Contradiction, FactsOf, NewFact, Recall, SaveFor, SavedBy, SetFact, Store, locate};
+use remora_store::{
+    Contradiction, FactsOf, NewFact, ObservationEdit, Recall, SaveFor, SavedBy, SetFact, Store, locate,
+};
 
 use crate::support::{World, prompt, record_with, stop, turn};
 
@@ -230,23 +232,20 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
         .save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Program, Time(1))
         .unwrap();
     assert!(changed(&store), "a second observation");
-    store
-        .records()
-        .save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Program, Time(2))
-        .unwrap();
+    let (in_app, rates) = (SaveFor::Project(app), note("Rates are whole."));
+    store.records().save(&in_app, &rates, SavedBy::Program, Time(2)).unwrap();
     assert!(!changed(&store), "saved again by a program");
-    store
-        .records()
-        .save(&SaveFor::Project(app), &note("Rates are whole."), SavedBy::Person, Time(2))
-        .unwrap();
+    store.records().save(&in_app, &rates, SavedBy::Person, Time(2)).unwrap();
     assert!(changed(&store), "saved again by a person");
     let before = store.records().observation(one).unwrap().unwrap().observation;
     let edited = Observation { title: "Totals are whole cents".into(), ..before };
-    store.records().edit(one, &edited, SavedBy::Person, Time(3)).unwrap().unwrap().unwrap();
+    let change = ObservationEdit { content: Some(&edited), replaces: &[] };
+    store.records().edit(one, &change, SavedBy::Person, Time(3)).unwrap().unwrap();
     assert!(changed(&store), "an edit");
     store.records().undo_edit(one, Time(4)).unwrap();
     assert!(changed(&store), "an edit undone");
-    store.records().replace(one, &[two.id()], None, SavedBy::Person, Time(5)).unwrap();
+    let change = ObservationEdit { content: None, replaces: &[two.id()] };
+    store.records().edit(one, &change, SavedBy::Person, Time(5)).unwrap();
     assert!(changed(&store), "a replacement");
 
     let port = store.facts().trusted(app, 0.0).unwrap()[0].id;

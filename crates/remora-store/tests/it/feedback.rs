@@ -83,7 +83,7 @@ fn inject(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
 }
 
 fn feedback(store: &Store, id: i64) -> Feedback {
-    store.records().feedback(ObservationId(id)).unwrap()
+    store.records().observation(ObservationId(id)).unwrap().unwrap().feedback
 }
 
 fn project(store: &Store, name: &str) -> ProjectId {
@@ -100,7 +100,8 @@ fn injections_chosen_for_a_prompt_are_counted() {
     inject(&mut store, "app", Moment::Start, &["1", "2"]);
     assert_eq!(feedback(&store, 1), Feedback { injected: 2, ..Feedback::default() });
     assert_eq!(feedback(&store, 2).injected, 1, "injections of a session start do not count");
-    assert!(feedback(&store, 77).is_none());
+    let unknown = store.records().observation(ObservationId(77)).unwrap();
+    assert_eq!(unknown, None, "a count without its observation would violate a foreign key");
     // The counts are in the database, not in the process.
     assert_eq!(feedback(&world.open(), 1).injected, 2);
     assert_eq!(store.records().observation(ObservationId(1)).unwrap().unwrap().feedback.injected, 2);

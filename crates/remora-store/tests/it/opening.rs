@@ -43,7 +43,14 @@ fn opening_a_store_leaves_everything_that_catching_up_does() {
     let store = world.open();
     assert_eq!(is_left(&store), [true; 6]);
     // What is forgotten is not shown, purged or not.
-    assert_eq!(store.records().prompt(remora_core::ids::PromptId(2)).unwrap(), None);
+    assert_eq!(
+        store
+            .records()
+            .prompts(&remora_store::Selection::of_ids([remora_core::ids::PromptId(2)]))
+            .unwrap()
+            .items,
+        []
+    );
     assert_eq!(store.counts().unwrap().pending, 2, "of the session ahead, and in the spool");
     store.catch_up().unwrap();
     assert_eq!(is_left(&store), [false; 6]);

@@ -6,7 +6,7 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
 use remora_store::{
-    Batch, Ended, EventRecord, EventRow, Failure, HostProcess, ReadOnly, Store, StoreError, Which,
+    Batch, Ended, EventRecord, EventRow, Failure, HostProcess, ReadOnly, Selection, Store, StoreError, Which,
 };
 use remora_sys::process::Identity;
 
@@ -113,7 +113,8 @@ fn confirming_stores_the_memory_and_leaves_a_trace_without_the_payload() {
     store.queue().confirm(&batch, &memory("Fixed the build"), None, Time::now()).unwrap();
     let counts = store.counts().unwrap();
     assert_eq!((counts.observations, counts.summaries, counts.pending), (1, 1, 3));
-    let event: EventRow = store.records().event(batch.events[1].id).unwrap().unwrap();
+    let event: EventRow =
+        store.records().events(&Selection::of_ids([batch.events[1].id])).unwrap().into_first().unwrap();
     assert_eq!((event.status.as_str(), event.tool.as_deref(), event.payload), ("done", Some("Bash"), None));
     let row = store.records().observation(remora_core::ids::ObservationId(1)).unwrap().unwrap();
     assert_eq!(row.prompt_number, 1);
@@ -169,7 +170,10 @@ fn a_batch_fails_after_three_retries_of_bad_answers_and_never_of_an_outage() {
     assert_eq!(store.queue().retry(Which::Events(&[failed[0].id])).unwrap(), 1);
     assert_eq!(store.queue().drop_failed(Which::All).unwrap(), 2);
     assert_eq!(store.counts().unwrap().failed, 0);
-    assert!(store.records().event(failed[1].id).unwrap().is_some(), "the trace stays");
+    assert!(
+        store.records().events(&Selection::of_ids([failed[1].id])).unwrap().into_first().is_some(),
+        "the trace stays"
+    );
 }
 
 #[test]

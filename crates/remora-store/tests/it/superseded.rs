@@ -11,7 +11,9 @@ use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
 use remora_store::search::Filters;
-use remora_store::{EventRecord, KnownSession, Recall, SaveFor, SavedBy, Store, locate};
+use remora_store::{
+    EventRecord, KnownSession, ObservationEdit, Recall, SaveFor, SavedBy, Selection, Store, locate,
+};
 
 use crate::support::{World, event, prompt, stop, turn};
 
@@ -160,7 +162,11 @@ fn the_summary_of_a_session_is_the_newest_that_is_not_a_checkpoint() {
     let summaries = store.injections().session_context(project, Recall::Everything, 5).unwrap().summaries;
     assert_eq!(summaries.iter().map(|session| session.request.as_str()).collect::<Vec<_>>(), ["second"]);
     let session = store.sessions().named("a").unwrap()[0].id;
-    assert_eq!(store.records().summaries_of(session).unwrap().len(), 3, "history is kept");
+    assert_eq!(
+        store.records().summaries(&Selection::of_session(session)).unwrap().items.len(),
+        3,
+        "history is kept"
+    );
 }
 
 #[test]
@@ -207,8 +213,19 @@ fn undoing_a_merge_leaves_what_another_change_of_the_same_moment_replaced() {
         })
         .collect();
     let merged = store.records().observation(ids[0]).unwrap().unwrap().observation;
-    store.records().replace(ids[0], &[ids[1]], Some(&merged), SavedBy::Person, Time(9)).unwrap();
-    store.records().replace(ids[2], &[ids[3]], None, SavedBy::Person, Time(9)).unwrap();
+    store
+        .records()
+        .edit(
+            ids[0],
+            &ObservationEdit { content: Some(&merged), replaces: &[ids[1]] },
+            SavedBy::Person,
+            Time(9),
+        )
+        .unwrap();
+    store
+        .records()
+        .edit(ids[2], &ObservationEdit { content: None, replaces: &[ids[3]] }, SavedBy::Person, Time(9))
+        .unwrap();
     store.records().undo_edit(ids[0], Time(10)).unwrap();
     let changes = |id| store.records().revisions(id).unwrap().len();
     assert_eq!((changes(ids[0]), changes(ids[1])), (0, 0), "undone");

@@ -15,7 +15,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_data::Clock;
 use remora_search::index_next;
-use remora_store::{Counts, DataDir, Enqueued, EventRow, SavedBy, SessionRow, Store};
+use remora_store::{Counts, DataDir, Enqueued, EventRow, SavedBy, Selection, SessionRow, Store};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -173,8 +173,9 @@ fn print_session(store: &Store, session: &SessionRow) -> Result<()> {
     let events = count(session.events, "event");
     prose(&paint(DIM, &format!("{} · {day} · {} · {events}", session.project, session.host)));
     say("");
-    let events = store.records().events_of(session.id)?;
-    let prompts = store.records().prompts(session.id)?;
+    let all = Selection::of_session(session.id);
+    let events = store.records().events(&all)?.items;
+    let prompts = store.records().prompts(&all)?.items;
     for number in 1..=session.prompts {
         let Some(turn) = prompts.iter().find(|turn| turn.prompt_number == number) else {
             prose(&format!("  {}", paint(YELLOW, "■ a private turn: nothing of it was stored")));
@@ -237,7 +238,7 @@ fn redacted(payload: &Body) -> i64 {
 /// Prints the observations of a session.
 fn print_learned(store: &Store, session: &SessionRow) -> Result<()> {
     prose(&paint(BOLD, "What the built-in observer learned, without a model"));
-    for row in store.records().of_session(session.id)? {
+    for row in store.records().observations(&Selection::of_session(session.id))?.items {
         let observation = &row.observation;
         let title = format!("{} #{} {}", observation.kind.emoji(), row.id, observation.title);
         print_below("  ", &title, Style::new(), 1);

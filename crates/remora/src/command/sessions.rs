@@ -34,7 +34,7 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
         ProjectSelector::All => None,
         one => Some(remora_app::project(rt.store(), &one)?),
     };
-    let selection = Selection { project, session: None, limit: arguments.limit, offset: 0 };
+    let selection = Selection::of_project(project).limit(arguments.limit);
     let sessions = records::sessions(&rt, &selection, arguments.host)?.items;
     if app.json {
         return output::json(&json!({ "sessions": sessions }));

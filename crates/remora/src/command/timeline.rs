@@ -1,8 +1,7 @@
 use clap::Args;
 use remora_app::Runtime as _;
-use remora_app::timeline::{self, DEFAULT_LENGTH, MAX_LEN, TimelineQuery};
+use remora_app::timeline::{self, DEFAULT_LENGTH, MAX_LEN, TimelineEntry, TimelineQuery};
 use remora_core::document::RecordId;
-use remora_store::TimelineEntry;
 use serde_json::json;
 
 use crate::app::{self, App};

@@ -6,10 +6,10 @@ use askama::filters::Safe;
 use axum::response::Response;
 use remora_app::Runtime;
 use remora_app::doctor::{self, Report};
-use remora_app::feed::{self, FEED_TOP, FeedRow, Stretch};
+use remora_app::feed::{self, Cursor, FEED_TOP, FeedRow, Stretch};
 use remora_app::why::{self, WhyRequest};
 use remora_core::ids::{ProjectId, SessionId};
-use remora_store::{Counts, Cursor, EventRow, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
+use remora_store::{Counts, EventRow, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
 use serde::Deserialize;
 
 use super::health::{self, Check};

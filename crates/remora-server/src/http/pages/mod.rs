@@ -32,7 +32,7 @@ use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTEN
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use remora_app::ProjectSelector;
+use remora_app::{ProjectSelector, feed};
 use remora_core::time::Time;
 use remora_store::ProjectRow;
 use serde::de::DeserializeOwned;
@@ -112,7 +112,7 @@ impl Frame {
     ) -> Result<Self, ApiError> {
         // The position is read first: a row stored during the rendering is rather sent twice than never.
         let (latest, projects) =
-            http.read(|rt| Ok((rt.store().records().latest()?, rt.store().projects().list()?))).await?;
+            http.read(|rt| Ok((feed::latest(rt.store())?, rt.store().projects().list()?))).await?;
         Ok(Self {
             title: title.to_owned(),
             here,

@@ -13,7 +13,7 @@ use remora_core::host::Host;
 use remora_core::ids::ObservationId;
 use remora_core::memory::ObservationType;
 use remora_search::{Facets, Hit, Mode, Results, SPANS, Sort};
-use remora_store::{ObservationRow, ProjectRow};
+use remora_store::{ObservationRow, ProjectRow, Selection};
 use serde::Deserialize;
 
 use super::judged::Judge;
@@ -138,7 +138,8 @@ async fn search(
     request.narrows = true;
     let results = http.search(request).await?;
     let ids: Vec<ObservationId> = results.hits.iter().filter_map(observation_id).collect();
-    let rows = http.read(move |rt| Ok(rt.store().records().observations(&ids)?)).await?;
+    let rows =
+        http.read(move |rt| Ok(rt.store().records().observations(&Selection::of_ids(ids))?.items)).await?;
     let found = found(&results, &rows, &asked, &frame.projects);
     if asked.part == "results" {
         return show(&SearchPart { found });

@@ -67,7 +67,7 @@ async fn list(
     let frame = Frame::new(&http, &visitor, "Sessions", "sessions", asked.project).await?;
     let project = frame.project.map(remora_core::ids::ProjectId);
     let offset = asked.offset;
-    let selection = Selection { project, session: None, limit: EACH, offset };
+    let selection = Selection::of_project(project).limit(EACH).offset(offset);
     let page = http.read(move |rt| records::sessions(rt, &selection, None)).await?;
     let shown = i64::from(offset) + i64::from(EACH);
     let at = |offset: u32| frame.link(&format!("/sessions?offset={offset}"));

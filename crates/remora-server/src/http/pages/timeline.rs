@@ -5,11 +5,10 @@ use askama::filters::Safe;
 use axum::extract::State;
 use axum::response::Response;
 use remora_app::records::record_id;
-use remora_app::timeline::{self, Around, TimelineRequest, Year};
+use remora_app::timeline::{self, Around, TimelineEntry, TimelineRequest, Year};
 use remora_app::{AppError, ProjectSelector};
 use remora_core::ids::ProjectId;
 use remora_search::{Edge, parse_date};
-use remora_store::TimelineEntry;
 use serde::Deserialize;
 
 use super::look::{When, title};

@@ -11,9 +11,10 @@ use uuid::Uuid;
 
 use crate::context_files::changed_in_place;
 use crate::handles::Records;
-use crate::rows::{OBSERVATION, read_observation};
+use crate::records::observation::KIND;
+use crate::records::page::Selection;
 use crate::writing::{content_hash, rewrite};
-use crate::{SavedBy, StoreError, retention};
+use crate::{SavedBy, Store, StoreError, retention};
 
 /// The kind of a change to an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +59,23 @@ pub struct Before {
     pub superseded_by: Option<Uuid>,
 }
 
+/// A change to an observation: other content, observations that it replaces, or both.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ObservationEdit<'a> {
+    pub content: Option<&'a Observation>,
+    /// They stay as history.
+    pub replaces: &'a [ObservationId],
+}
+
+/// The outcome of an edit of observations that exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditOutcome {
+    Changed,
+    Unchanged,
+    /// Another observation has the same content already.
+    SameAs(ObservationId),
+}
+
 impl Records<'_> {
     /// Earlier versions of an observation, latest first.
     pub fn revisions(self, id: ObservationId) -> Result<Vec<Revision>, StoreError> {
@@ -74,49 +92,58 @@ impl Records<'_> {
         };
         rows.map(read).collect()
     }
-}
 
-impl Records<'_> {
-    /// Replaces the content of an observation. `None` if it does not exist; the id of another observation if that has
-    /// the same content.
+    /// Changes an observation. If one of those that it is to replace had replaced it, directly or not, it is current
+    /// again. `None` if one of them does not exist.
     pub fn edit(
+        self,
+        id: ObservationId,
+        edit: &ObservationEdit<'_>,
+        by: SavedBy,
+        at: Time,
+    ) -> Result<Option<EditOutcome>, StoreError> {
+        match edit {
+            ObservationEdit { content: Some(new), replaces: [] } => self.rewrite(id, new, by, at),
+            ObservationEdit { content, replaces } => self.replace(id, replaces, *content, by, at),
+        }
+    }
+
+    fn rewrite(
         self,
         id: ObservationId,
         new: &Observation,
         by: SavedBy,
         at: Time,
-    ) -> Result<Option<Result<(), ObservationId>>, StoreError> {
+    ) -> Result<Option<EditOutcome>, StoreError> {
         let transaction = self.0.begin()?;
-        let Some(before) = before(&transaction, id)? else { return Ok(None) };
+        let Some(before) = before(self.0, id)? else { return Ok(None) };
         if let Some(twin) = twin(&transaction, id, new)? {
-            return Ok(Some(Err(twin)));
+            return Ok(Some(EditOutcome::SameAs(twin)));
         }
         keep(&transaction, id, Change::Edit, &before, by, at)?;
         rewrite(&transaction, id.0, new, at)?;
         changed_in_place(&transaction)?;
         retention::audit(&transaction, Change::Edit.name(), &id.to_string(), at)?;
         transaction.commit()?;
-        Ok(Some(Ok(())))
+        Ok(Some(EditOutcome::Changed))
     }
 
-    /// Lets one observation supersede others, which stay as history. If `merged` is given, it becomes the content of
-    /// the first. If one of the others had replaced the first, directly or not, the first is current again. Returns
-    /// whether anything changed; `None` if one of them does not exist.
-    pub fn replace(
+    /// Lets one observation supersede others. If `merged` is given, it becomes the content of the first.
+    fn replace(
         self,
         id: ObservationId,
         others: &[ObservationId],
         merged: Option<&Observation>,
         by: SavedBy,
         at: Time,
-    ) -> Result<Option<bool>, StoreError> {
+    ) -> Result<Option<EditOutcome>, StoreError> {
         let transaction = self.0.begin()?;
-        let Some(own) = before(&transaction, id)? else { return Ok(None) };
+        let Some(own) = before(self.0, id)? else { return Ok(None) };
         let uuid = uuid_of(&transaction, id)?;
         let mut replaced = Vec::new();
         let mut is_cycle = false;
         for other in others.iter().filter(|other| **other != id) {
-            let Some(was) = before(&transaction, *other)? else { return Ok(None) };
+            let Some(was) = before(self.0, *other)? else { return Ok(None) };
             is_cycle = is_cycle || leads_to(&transaction, uuid, uuid_of(&transaction, *other)?)?;
             if was.superseded_by != Some(uuid) {
                 replaced.push((*other, was));
@@ -124,7 +151,7 @@ impl Records<'_> {
         }
         let is_same = merged.is_none_or(|merged| *merged == own.observation);
         if replaced.is_empty() && is_same && !is_cycle {
-            return Ok(Some(false));
+            return Ok(Some(EditOutcome::Unchanged));
         }
         changed_in_place(&transaction)?;
         let action = if merged.is_some() { Change::Merge } else { Change::Supersede };
@@ -144,13 +171,13 @@ impl Records<'_> {
         }
         retention::audit(&transaction, action.name(), &format!("{id}, {} others", others.len()), at)?;
         transaction.commit()?;
-        Ok(Some(true))
+        Ok(Some(EditOutcome::Changed))
     }
 
     /// Undoes the latest change of an observation, on every observation that it changed. `false` if there is no
     /// change.
     pub fn undo_edit(self, id: ObservationId, at: Time) -> Result<bool, StoreError> {
-        let Some(last) = self.0.records().revisions(id)?.into_iter().next() else { return Ok(false) };
+        let Some(last) = self.revisions(id)?.into_iter().next() else { return Ok(false) };
         let transaction = self.0.begin()?;
         let mut changes = vec![(last.id, id)];
         // The observations that this one replaced, or the one that became current again when this one was replaced.
@@ -216,11 +243,11 @@ pub(crate) fn leads_to(db: &Connection, from: Uuid, to: Uuid) -> Result<bool, St
     Ok(db.prepare_cached(sql)?.query_row(params![from.as_bytes(), to.as_bytes()], |row| row.get(0))?)
 }
 
-fn before(db: &Connection, id: ObservationId) -> Result<Option<Before>, StoreError> {
-    let row = db.query_row(&format!("{OBSERVATION} AND o.id = ?1"), [id.0], read_observation).optional()?;
+fn before(store: &Store, id: ObservationId) -> Result<Option<Before>, StoreError> {
+    let row = store.select(&KIND, &Selection::of_ids([id]))?.into_first();
     let Some(row) = row else { return Ok(None) };
     let sql = "SELECT superseded_by FROM observations WHERE id = ?1";
-    let by: Option<[u8; 16]> = db.query_row(sql, [id.0], |row| row.get(0))?;
+    let by: Option<[u8; 16]> = store.db.query_row(sql, [id.0], |row| row.get(0))?;
     Ok(Some(Before { observation: row.observation, superseded_by: by.map(Uuid::from_bytes) }))
 }
 
