@@ -433,7 +433,6 @@ fn delete(store: &mut Store, table: &str, id: i64) {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "each deletion is asked for through every query")]
 fn a_deleted_record_is_not_returned_by_any_query() {
     let (_temp, dir) = of_last_version();
     let mut store = Store::open(&dir).unwrap();
