@@ -64,7 +64,7 @@ async fn stream(
     let place = place.map_err(|_| ApiError::Unavailable("too many streams are open"))?;
     // Subscribed first: rows that arrive during the read are seen right after.
     let news = http.shared.news.subscribe();
-    let latest = http.shared.reader.call(|store| feed::latest(store)).await?;
+    let latest = http.shared.reader.call(feed::latest).await?;
     let feed = Feed {
         place: last_seen.map_or(StreamPlace(latest), |seen| seen.at_most(latest)),
         ready: VecDeque::new(),
