@@ -89,7 +89,7 @@ fn change(
     root: &str,
     change: impl FnOnce(&mut FilesAt),
 ) -> Result<Report, StoreError> {
-    let _lock = store.lock_context_files()?;
+    let _lock = store.dir().lock_context_files()?;
     let mut all = store.files().context_files(project)?;
     let number = place_of(&mut all, root);
     change(&mut all[number]);
@@ -122,7 +122,7 @@ fn place_of(all: &mut Vec<FilesAt>, root: &str) -> usize {
 
 /// Updates the files of a project, below every root that has any.
 pub fn refresh(store: &mut Store, project: ProjectId) -> Result<Vec<Report>, StoreError> {
-    let _lock = store.lock_context_files()?;
+    let _lock = store.dir().lock_context_files()?;
     let mut all = store.files().context_files(project)?;
     let mut reports = Vec::new();
     for number in (0..all.len()).rev() {

@@ -11,7 +11,7 @@ use remora_core::settings::IdleExit;
 use remora_core::time::Time;
 use remora_net::Health;
 use remora_store::files::Files;
-use remora_store::{DataDir, DataError, Store, StoreError, log, problems};
+use remora_store::{DataDir, DataError, EmptyWal, Store, StoreError, Tuning, log, problems};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -100,7 +100,7 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
         let owner = format!("daemon-{}", std::process::id());
         let mine = owner.clone();
         let reclaim = move |store: &mut Store| {
-            store.allow_long_wal()?;
+            store.tune(Tuning::LongWal)?;
             store.queue().reclaim(&mine, Time::now())
         };
         let reclaimed = writer.call(reclaim).await;
@@ -151,7 +151,9 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
             }
         }
         let has_database = !matches!(end, Ok(End::Damaged | End::Deleted));
-        if has_database && let Err(error) = shared.writer.call(|store| store.empty_wal()).await {
+        if has_database
+            && let Err(error) = shared.writer.call(|store| store.empty_wal(EmptyWal::Always)).await
+        {
             problems::report(Some(dir), &format!("daemon: the write-ahead log was not emptied: {error}"));
         }
         drop(shared);

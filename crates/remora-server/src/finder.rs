@@ -12,7 +12,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_embed::Embedder;
 use remora_search::{EmbedError, Embeddings, Prepared, Results, Searcher};
-use remora_store::{Store, StoreError};
+use remora_store::{Store, StoreError, Tuning};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
@@ -123,7 +123,7 @@ impl Finder {
         let state = Arc::clone(&self.state);
         let found = self.thread.ask(move |store| {
             if needs_memory && state.searcher.resident_bytes() == 0 {
-                store.widen_cache()?;
+                store.tune(Tuning::WideCache)?;
             }
             let searcher = &state.searcher;
             Ok(match embedded_by {
@@ -157,7 +157,7 @@ impl Finder {
         let unload = move |store: &mut Store| {
             *state.embedder.lock().unwrap_or_else(PoisonError::into_inner) = None;
             state.searcher.unload_idle(Duration::ZERO);
-            store.shrink_cache()
+            store.tune(Tuning::EmptyCache)
         };
         self.thread.call(unload).await
     }

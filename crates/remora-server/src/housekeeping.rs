@@ -14,13 +14,7 @@ const ROUND: Duration = Duration::from_hours(1);
 pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     loop {
         let retention = shared.settings().retention.clone();
-        let done = shared
-            .writer
-            .call(move |store| {
-                store.sessions().interrupt_quiet(Time::now())?;
-                store.prune(&retention, Time::now())
-            })
-            .await;
+        let done = shared.writer.call(move |store| store.prune(&retention, Time::now())).await;
         if let Err(error) = done {
             problems::report(Some(&shared.dir), &format!("daemon: {error}"));
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use remora_store::{DataDir, DataError, Enqueued, EventRecord, ReadOnly, Store, StoreError};
+use remora_store::{DataDir, DataError, Enqueued, EventRecord, ReadOnly, Store, StoreError, Tuning};
 use tokio::sync::{Notify, oneshot};
 
 /// Maximum number of events in a group.
@@ -95,7 +95,7 @@ impl LazyStore {
         if self.store.as_ref().is_none_or(has_to_open) {
             let store = Store::open(&self.dir)?;
             // The daemon empties the log before it ends, unless the files have been replaced by others.
-            store.leave_log()?;
+            store.tune(Tuning::KeepWalOnClose)?;
             self.store = Some(store);
         }
         self.store.as_mut().ok_or(StoreError::Closed)

@@ -2,8 +2,6 @@
 //!
 //! A process that changes this data or the files holds the lock, because two at once would undo each other's work.
 
-use std::fs::File;
-
 use remora_core::context::TimelineItem;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
@@ -12,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::handles::{KnownFiles, Projects};
 use crate::material::{KNOWN_COLUMNS, read_known};
-use crate::{Place, Store, StoreError, project, schema};
+use crate::{Place, StoreError, project, schema};
 
 /// Number of the latest observations that determine which folders are active.
 const LATEST: u32 = 300;
@@ -159,13 +157,6 @@ impl Projects<'_> {
     }
 }
 
-impl Store {
-    /// Takes the lock for changing context files. The kernel releases it even if the process is killed.
-    pub fn lock_context_files(&self) -> Result<File, StoreError> {
-        Ok(self.dir().lock_context_files()?)
-    }
-}
-
 /// Changes every [`MemoryMark`]. Each write that changes a record without adding or forgetting one calls it, in the same
 /// transaction: a verdict, an edit, a model's revision.
 pub(crate) fn changed_in_place(db: &Connection) -> Result<(), StoreError> {
@@ -184,7 +175,7 @@ mod tests {
     use remora_core::privacy::{Draft, SavedText};
 
     use super::*;
-    use crate::{DataDir, SaveFor, SavedBy, locate};
+    use crate::{DataDir, SaveFor, SavedBy, Store, locate};
 
     #[test]
     fn the_mark_of_a_memory_changes_if_one_observation_comes_as_another_goes() {

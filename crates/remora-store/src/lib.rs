@@ -72,7 +72,7 @@ pub use rows::{EventRow, ObservationRow, PromptRow, SessionRow, SummaryRow};
 pub use saving::{SaveFor, Saved, SavedBy};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use sessions::HostSeen;
-pub use store::{Enqueued, ReadOnly, Snapshot, Store};
+pub use store::{EmptyWal, Enqueued, ReadOnly, Snapshot, Store, Tuning};
 pub use timeline::{Anchor, TimelineEntry};
 pub use transcripts::{ReadTo, Said, Transcript, TranscriptText};
 pub use usage::{Call, CallOutcome, Spent, Usage};

@@ -265,15 +265,6 @@ impl Projects<'_> {
 }
 
 impl Store {
-    /// The size of the database, including its log.
-    pub fn bytes(&self) -> u64 {
-        let size = |ending: &str| {
-            let path = self.dir().database().with_extension(ending);
-            std::fs::metadata(path).map_or(0, |file| file.len())
-        };
-        size("db") + size("db-wal") + size("db-shm")
-    }
-
     fn page<T>(
         &self,
         select: &str,

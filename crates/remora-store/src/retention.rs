@@ -15,6 +15,8 @@ use crate::{Store, StoreError, queue, times};
 
 /// Limit for backups made before migrations. Only the latest are useful to go back to.
 const MAX_BACKUPS: usize = 3;
+/// A session without an event for this long was interrupted.
+const MAX_QUIET: Duration = Duration::from_hours(24);
 /// Retention of the audit log.
 const AUDIT_DAYS: u32 = 365;
 
@@ -52,10 +54,14 @@ impl Queue<'_> {
 }
 
 impl Store {
-    /// Removes data that is older than the settings allow.
+    /// Removes data that is older than the settings allow. Sessions without an event for a day count as interrupted.
     pub fn prune(&mut self, retention: &Retention, now: Time) -> Result<Pruned, StoreError> {
         let before = |days: u32| now.before(Duration::from_hours(24) * days).0;
         let db = self.writable()?;
+        db.execute(
+            "UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND last_activity_at < ?1",
+            [now.before(MAX_QUIET).0],
+        )?;
         let usage =
             db.execute("DELETE FROM llm_usage WHERE created_at < ?1", [before(retention.usage_days)])?;
         let retrievals = db

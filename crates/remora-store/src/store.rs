@@ -58,6 +58,34 @@ pub enum Enqueued {
     Duplicate,
 }
 
+/// How a connection is used; see [`Store::tune`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tuning {
+    /// Lets the write-ahead log grow longer before a checkpoint, for a long-lived process that stores much. Other
+    /// processes do not have to read the log meanwhile: they share this process's index of it.
+    LongWal,
+    /// Enlarges the page cache for a large file, for searches over all of it.
+    WideCache,
+    /// Frees the page cache.
+    EmptyCache,
+    /// Reads the file through a memory map, for a process that searches once and ends: reading page by page costs it a
+    /// seventh of its time. A long-lived process should not, because every page it ever read counts as its memory.
+    MappedFile,
+    /// Leaves the write-ahead log alone when the store is closed. A process whose files were replaced would otherwise
+    /// checkpoint and remove the log of the new database.
+    KeepWalOnClose,
+}
+
+/// When the write-ahead log is emptied; see [`Store::empty_wal`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmptyWal {
+    /// In any case, for a process that is about to exit.
+    Always,
+    /// Only a large one, without waiting, which keeps the next hooks fast. Hooks do it after their answer. If other
+    /// processes are active, the next hook tries again.
+    IfLarge,
+}
+
 /// One state of the database; see [`Store::snapshot`].
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
@@ -251,28 +279,39 @@ impl Store {
         stored
     }
 
-    /// Lets the write-ahead log grow longer before a checkpoint, for a long-lived process that stores much. Other
-    /// processes do not have to read the log meanwhile: they share this process's index of it.
-    pub fn allow_long_wal(&self) -> Result<(), StoreError> {
-        Ok(self.db.pragma_update(None, "wal_autocheckpoint", connection::LONG_WAL_PAGES)?)
-    }
-
-    /// Empties the write-ahead log if it is large, which keeps the next hooks fast. Hooks call it after their answer.
-    /// It does not wait: if other processes are active, the next hook tries again.
-    pub fn empty_large_wal(&self) -> Result<(), StoreError> {
-        let wal = self.dir.database().with_extension("db-wal");
-        if fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::MAX_WAL_BYTES) {
-            self.db.busy_timeout(Duration::ZERO)?;
-            self.empty_wal()?;
+    /// Adapts the connection to what its process does with it.
+    pub fn tune(&self, tuning: Tuning) -> Result<(), StoreError> {
+        match tuning {
+            Tuning::LongWal => {
+                self.db.pragma_update(None, "wal_autocheckpoint", connection::LONG_WAL_PAGES)?;
+            }
+            Tuning::WideCache => {
+                let sql = "SELECT page_count * page_size / 1024 FROM pragma_page_count(), pragma_page_size()";
+                let file_kib: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
+                connection::widen_cache(&self.db, file_kib)?;
+            }
+            Tuning::EmptyCache => self.db.execute_batch("PRAGMA shrink_memory")?,
+            Tuning::MappedFile => {
+                self.db.pragma_update(None, "mmap_size", connection::MAX_MAPPED_BYTES)?;
+            }
+            Tuning::KeepWalOnClose => {
+                self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            }
         }
         Ok(())
     }
 
-    /// Enlarges the page cache for a large file, for searches over all of it.
-    pub fn widen_cache(&self) -> Result<(), StoreError> {
-        let sql = "SELECT page_count * page_size / 1024 FROM pragma_page_count(), pragma_page_size()";
-        let file_kib: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
-        Ok(connection::widen_cache(&self.db, file_kib)?)
+    /// Empties the write-ahead log. Other processes may be using it: then it is emptied as far as they allow.
+    pub fn empty_wal(&self, which: EmptyWal) -> Result<(), StoreError> {
+        if which == EmptyWal::IfLarge {
+            let wal = self.dir.database().with_extension("db-wal");
+            if !fs::metadata(wal).is_ok_and(|wal| wal.len() > connection::MAX_WAL_BYTES) {
+                return Ok(());
+            }
+            self.db.busy_timeout(Duration::ZERO)?;
+        }
+        self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(())
     }
 
     /// Until the result is dropped, everything read is one state of the database, whatever others write. This is also
@@ -281,29 +320,6 @@ impl Store {
         let is_within_another = !self.db.is_autocommit();
         let transaction = if is_within_another { None } else { Some(self.db.unchecked_transaction()?) };
         Ok(Snapshot { _transaction: transaction })
-    }
-
-    /// Reads the file through a memory map, for a process that searches once and ends: reading page by page costs it a
-    /// seventh of its time. A long-lived process should not, because every page it ever read counts as its memory.
-    pub fn map_file(&self) -> Result<(), StoreError> {
-        Ok(self.db.pragma_update(None, "mmap_size", connection::MAX_MAPPED_BYTES)?)
-    }
-
-    /// Frees the page cache.
-    pub fn shrink_cache(&self) -> Result<(), StoreError> {
-        Ok(self.db.execute_batch("PRAGMA shrink_memory")?)
-    }
-
-    /// Leaves the write-ahead log alone when this store is closed. A process whose files were replaced would
-    /// otherwise checkpoint and remove the log of the new database.
-    pub fn leave_log(&self) -> Result<(), StoreError> {
-        Ok(self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop)?)
-    }
-
-    /// Empties the write-ahead log, for a process that is about to exit.
-    pub fn empty_wal(&self) -> Result<(), StoreError> {
-        self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        Ok(())
     }
 
     /// Imports the spool. If that fails now, the spool stays, and `counts` includes it. Returns whether damage is the reason.

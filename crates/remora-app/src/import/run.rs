@@ -8,7 +8,7 @@ use std::time::Instant;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::backup;
-use remora_store::{DataDir, DataError, SavedBy, Scratch, Store};
+use remora_store::{DataDir, DataError, SavedBy, Scratch, Store, Tuning};
 use remora_sys::lock;
 use serde::Serialize;
 
@@ -92,7 +92,7 @@ impl<'a> Request<'a> {
             };
             let mut store = Store::open(self.dir)?;
             // An import writes a lot: copying the log back less often halves the work.
-            store.allow_long_wal()?;
+            store.tune(Tuning::LongWal)?;
             let (report, followed) = context_files::with_file_refresh(&mut store, import);
             (report?, backup, followed)
         };

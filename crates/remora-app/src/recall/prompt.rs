@@ -18,7 +18,7 @@ use remora_core::text::is_unspaced;
 use remora_core::time::Time;
 use remora_search::{Mode, SearchQuery, Searcher, Snippets};
 use remora_store::retrievals::{Item, Moment};
-use remora_store::{Store, StoreError};
+use remora_store::{Store, StoreError, Tuning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -198,7 +198,7 @@ fn ask(
     (now, began): (Time, Instant),
 ) -> Result<Option<Injection>, StoreError> {
     let by_words = || -> Result<Option<Injection>, StoreError> {
-        store.map_file()?;
+        store.tune(Tuning::MappedFile)?;
         let engine = SearchBackend { searcher: &Searcher::new(), embedder: None };
         let query = SearchQuery { snippets: Snippets::Injected, ..query(request, settings, now) };
         Ok(choose(store, engine, request, settings, &query)?.injection)

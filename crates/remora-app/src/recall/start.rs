@@ -9,7 +9,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::backup::last_check;
 use remora_store::retrievals::{Item, Moment};
-use remora_store::{KnownSession, Recall, Store, StoreError};
+use remora_store::{KnownSession, Recall, Store, StoreError, Tuning};
 
 use super::Injection;
 use crate::{AppError, ProjectSelector, project_or_global};
@@ -56,7 +56,7 @@ pub fn begin(
         store.injections().begin_epoch(session.id, now)?;
     }
     let Some(part) = part(how, session) else { return Ok(None) };
-    store.map_file()?;
+    store.tune(Tuning::MappedFile)?;
     let reader = Reader { limit: u64::from(settings.context.tokens).min(reader.limit), ..reader };
     let notices = notices(store, session.id, now)?;
     let Some(injection) = context(store, session.project, part, notices, settings, reader, now)? else {

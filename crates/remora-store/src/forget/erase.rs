@@ -17,7 +17,7 @@ use super::find::{self, Criteria, Rows};
 use super::tombstones::{self, Hash};
 use crate::backup::verify;
 use crate::handles::Forget;
-use crate::{Store, StoreError, connection, schema};
+use crate::{EmptyWal, Store, StoreError, connection, schema};
 use remora_data::{DataDir, DataError};
 use remora_data::{log, scratch};
 
@@ -114,7 +114,7 @@ impl Forget<'_> {
         for one in &purged {
             self.0.writable()?.execute("DELETE FROM forgettings WHERE id = ?1", [one.id])?;
         }
-        self.0.empty_wal()?;
+        self.0.empty_wal(EmptyWal::Always)?;
         drop(lock);
         for topic in topics {
             for path in bytes::files(dir.path()).map_err(StoreError::file(dir.path()))? {

@@ -1,13 +1,11 @@
 //! Returns events that would stay claimed or delayed for no reason: their owner died or is about to exit, or the
 //! cause of a delay may be gone.
 
-use std::time::Duration;
-
 use remora_core::time::Time;
 use rusqlite::{Connection, params};
 
 use super::{Batch, CLAIM_LIFETIME, CRASHES_PER_HALVING};
-use crate::handles::{Queue, Sessions};
+use crate::handles::Queue;
 use crate::{Store, StoreError};
 
 impl Queue<'_> {
@@ -55,18 +53,6 @@ impl Queue<'_> {
     /// Returns claims without a heartbeat to the queue.
     pub fn reclaim_stale(self, now: Time) -> Result<usize, StoreError> {
         self.0.reclaim_where("?1 IS NOT NULL AND claimed_at < ?2", "", now)
-    }
-}
-
-impl Sessions<'_> {
-    /// Ends sessions without an event for a day. Returns their number.
-    pub fn interrupt_quiet(self, now: Time) -> Result<usize, StoreError> {
-        let quiet_since = now.before(Duration::from_hours(24));
-        let changed = self.0.writable()?.execute(
-            "UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND last_activity_at < ?1",
-            [quiet_since.0],
-        )?;
-        Ok(changed)
     }
 }
 

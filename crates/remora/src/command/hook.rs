@@ -25,7 +25,7 @@ use remora_core::time::{HOOK_LIMIT, Time};
 use remora_hosts::Reading;
 use remora_hosts::response::{self, Moment};
 use remora_store::problems::LOST;
-use remora_store::{DataDir, EventRecord, HostProcess, Store, StoreError, log, problems, spool};
+use remora_store::{DataDir, EmptyWal, EventRecord, HostProcess, Store, StoreError, log, problems, spool};
 use remora_sys::memory;
 use remora_sys::process::end_if_mapped_file_shrinks;
 
@@ -276,7 +276,7 @@ fn store(
 }
 
 fn tidy(dir: &DataDir, store: &Store) {
-    if let Err(error) = store.empty_large_wal() {
+    if let Err(error) = store.empty_wal(EmptyWal::IfLarge) {
         problems::report(Some(dir), &format!("the write-ahead log stays large: {error}"));
     }
 }

@@ -9,7 +9,7 @@ use remora_core::document::RecordKind;
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
 use remora_search::{Facets, Hit, Mode, Results, Sort};
-use remora_store::Store;
+use remora_store::{Store, Tuning};
 use serde_json::json;
 
 use super::save::observation_type;
@@ -100,7 +100,7 @@ const MAX_CONCEPTS: usize = 5;
 pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     // The process is about to end, and the kernel closes files faster than SQLite does.
     let store = ManuallyDrop::new(app.open()?);
-    store.map_file()?;
+    store.tune(Tuning::MappedFile)?;
     let reach = app.caller(&store)?.reach;
     let request = request(&store, &reach, arguments)?;
     let Some(found) = app::if_known(&store, ask::search(app, &store, request.clone()))? else {
