@@ -67,7 +67,9 @@ impl Collection {
                 agent: None,
                 body: Body::PromptSubmitted { text: doc.spoken() },
             };
-            store.enqueue(&EventRecord::new(clean(event), start.after(Duration::from_secs(number))))?;
+            store
+                .queue()
+                .enqueue(&EventRecord::new(clean(event), start.after(Duration::from_secs(number))))?;
         }
         let owner = "eval";
         while let Some(batch) = store.queue().claim_next(owner, 100, Duration::ZERO, Time::now())? {

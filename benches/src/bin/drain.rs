@@ -30,7 +30,7 @@ fn main() -> Result<()> {
 fn measure(waiting: u32) -> Result<f64> {
     let temp = tempfile::tempdir()?;
     let dir = DataDir::new(temp.path().join("data"));
-    let mut store = Store::open(&dir)?;
+    let store = Store::open(&dir)?;
     for session in 0..waiting / EVENTS_A_TURN {
         let mut bodies = vec![Body::PromptSubmitted { text: format!("make case {session} pass") }];
         bodies.extend((0..EVENTS_A_TURN - 2).map(|number| tool_use(session, number)));
@@ -42,7 +42,7 @@ fn measure(waiting: u32) -> Result<f64> {
         });
         let records: Vec<EventRecord> =
             bodies.into_iter().enumerate().map(|(n, body)| record(session, n, body)).collect();
-        store.enqueue_group(&records)?;
+        store.queue().enqueue_all(&records)?;
     }
     drop(store);
     let began = Instant::now();

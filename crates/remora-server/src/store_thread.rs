@@ -138,7 +138,7 @@ fn store_group(work: &Receiver<Job>, store: &mut LazyStore, first: Waiting) -> O
             Err(_) => break,
         }
     }
-    match store.run(|store| store.enqueue_group(&records)) {
+    match store.run(|store| store.queue().enqueue_all(&records)) {
         Ok(stored) => {
             for (answer, enqueued) in answers.into_iter().zip(stored) {
                 let _ = answer.send(Ok(enqueued));
@@ -159,7 +159,7 @@ fn store_group(work: &Receiver<Job>, store: &mut LazyStore, first: Waiting) -> O
         // A single bad event must not take the others with it, so each is stored on its own.
         Err(_) => {
             for (answer, record) in answers.into_iter().zip(&records) {
-                let stored = store.run(|store| store.enqueue_group(std::slice::from_ref(record)));
+                let stored = store.run(|store| store.queue().enqueue_all(std::slice::from_ref(record)));
                 let _ =
                     answer.send(stored.and_then(|stored| stored.first().copied().ok_or(StoreError::Busy)));
             }

@@ -7,6 +7,7 @@
 
 mod about_file;
 pub mod backup;
+mod capture;
 pub mod changed_files;
 pub mod claude_mem;
 mod clock;
@@ -23,7 +24,6 @@ mod file_since;
 pub mod files;
 pub mod forget;
 mod handles;
-mod idempotency;
 pub mod import;
 mod known_files;
 mod laid_down;
@@ -55,6 +55,7 @@ pub use remora_data::{
 };
 
 pub use about_file::ProjectFile;
+pub use capture::enqueue::Enqueued;
 pub use counts::{Counts, QueueCounts};
 pub use editing::{Before, Change, Revision};
 pub use error::{SchemaAge, StoreError};
@@ -72,7 +73,7 @@ pub use rows::{EventRow, ObservationRow, PromptRow, SessionRow, SummaryRow};
 pub use saving::{SaveFor, Saved, SavedBy};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use sessions::HostSeen;
-pub use store::{EmptyWal, Enqueued, ReadOnly, Snapshot, Store, Tuning};
+pub use store::{EmptyWal, ReadOnly, Snapshot, Store, Tuning};
 pub use timeline::{Anchor, TimelineEntry};
 pub use transcripts::{ReadTo, Said, Transcript, TranscriptText};
 pub use usage::{Call, CallOutcome, Spent, Usage};

@@ -52,7 +52,7 @@ impl World {
             agent: None,
             body,
         };
-        self.store.enqueue(&EventRecord::new(clean(event), at)).unwrap();
+        self.store.queue().enqueue(&EventRecord::new(clean(event), at)).unwrap();
     }
 
     /// Stores a turn and the memory made from it.

@@ -41,7 +41,7 @@ pub(crate) fn replay_of(host: Host, dir: &DataDir, store: &mut Store, jsonl: &st
         };
         if let Taken::Record(mut record) = take(dir, &Settings::default(), None, report, at).unwrap() {
             record.host_process = serde_json::from_value(line["host_process"].clone()).ok();
-            store.enqueue(&record).unwrap();
+            store.queue().enqueue(&record).unwrap();
         }
     }
 }

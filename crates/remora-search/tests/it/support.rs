@@ -46,7 +46,7 @@ impl World {
             agent: None,
             body,
         };
-        self.store.enqueue(&EventRecord::new(clean(event), at)).unwrap();
+        self.store.queue().enqueue(&EventRecord::new(clean(event), at)).unwrap();
     }
 
     /// Stores a turn and its memory.

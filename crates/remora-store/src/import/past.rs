@@ -5,8 +5,9 @@ use remora_core::event::{Body, SessionRef};
 use remora_core::ids::SessionId;
 use rusqlite::{OptionalExtension, params};
 
+use crate::capture::enqueue;
 use crate::handles::{Queue, Sessions};
-use crate::{Enqueued, EventRecord, StoreError, schema, store};
+use crate::{Enqueued, EventRecord, StoreError, schema};
 
 /// Prefix in `memory_session_id` of an imported session, followed by the number of its last turn. No provider uses
 /// it. The first answer about a later turn replaces it.
@@ -60,7 +61,7 @@ impl Queue<'_> {
         }
         let mut stored = Stored::default();
         for record in first.iter().chain(records.iter().skip(1)) {
-            if let Enqueued::Stored(_) = store::enqueue(&transaction, record)? {
+            if let Enqueued::Stored(_) = enqueue::store(&transaction, record)? {
                 stored.events += 1;
                 stored.turns +=
                     u64::from(matches!(record.captured.event().body, Body::PromptSubmitted { .. }));

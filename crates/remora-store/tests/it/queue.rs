@@ -244,7 +244,7 @@ fn a_newer_schema_is_read_and_never_written() {
     let world = World::new();
     two_turns(&world, "a");
     world.sql("PRAGMA user_version = 99");
-    let mut store = world.open();
+    let store = world.open();
     assert_eq!(store.read_only(), Some(ReadOnly::NewerSchema(99)));
     assert_eq!(store.counts().unwrap().pending, 6);
     assert!(matches!(
@@ -252,9 +252,9 @@ fn a_newer_schema_is_read_and_never_written() {
         Err(StoreError::Schema { found: 99, .. })
     ));
     let record = record_with("a", call("late"), bash("make"));
-    assert!(matches!(store.enqueue(&record), Err(StoreError::Schema { .. })));
-    let mut hook = Store::open_for_hook(&world.dir, remora_core::settings::Sync::Normal).unwrap();
-    assert!(matches!(hook.enqueue(&record), Err(StoreError::Schema { .. })));
+    assert!(matches!(store.queue().enqueue(&record), Err(StoreError::Schema { .. })));
+    let hook = Store::open_for_hook(&world.dir, remora_core::settings::Sync::Normal).unwrap();
+    assert!(matches!(hook.queue().enqueue(&record), Err(StoreError::Schema { .. })));
 }
 
 #[test]

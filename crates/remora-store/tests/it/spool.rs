@@ -114,10 +114,10 @@ fn an_event_waits_while_another_process_imports_the_spool() {
     let taker = fs::File::create(world.dir.path().join("spool.lock")).unwrap();
     taker.lock().unwrap();
     let closing = record("s", stop("done"));
-    let mut hook = Store::open_for_hook(&world.dir, Sync::Normal).unwrap();
-    assert!(matches!(hook.enqueue(&closing), Err(StoreError::Busy)));
+    let hook = Store::open_for_hook(&world.dir, Sync::Normal).unwrap();
+    assert!(matches!(hook.queue().enqueue(&closing), Err(StoreError::Busy)));
     drop(taker);
-    hook.enqueue(&closing).unwrap();
+    hook.queue().enqueue(&closing).unwrap();
     let kinds: Vec<String> = hook.queue().events(10).unwrap().into_iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["prompt_submitted", "tool_used", "turn_ended"]);
 }

@@ -57,7 +57,7 @@ impl World {
 
     /// Stores a record, as a hook does.
     pub(crate) fn hook(&self, record: &EventRecord) -> Enqueued {
-        Store::open_for_hook(&self.dir, Sync::Normal).unwrap().enqueue(record).unwrap()
+        Store::open_for_hook(&self.dir, Sync::Normal).unwrap().queue().enqueue(record).unwrap()
     }
 }
 

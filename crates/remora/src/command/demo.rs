@@ -150,7 +150,7 @@ fn replay(dir: &DataDir, store: &mut Store, lines: &[Line<'_>], tally: &mut Tall
         };
         let left_out = match capture::take(dir, &Settings::default(), None, report, at)? {
             Taken::Record(record) => {
-                if store.enqueue(&record)? != Enqueued::Duplicate {
+                if store.queue().enqueue(&record)? != Enqueued::Duplicate {
                     tally.stored += 1;
                 }
                 continue;

@@ -269,8 +269,8 @@ fn store(
     stored: &AtomicBool,
 ) -> Result<ManuallyDrop<Store>, StoreError> {
     // Never closed: the process is about to end, and the kernel closes files faster than SQLite does.
-    let mut store = ManuallyDrop::new(Store::open_for_hook(dir, sync)?);
-    store.enqueue(record)?;
+    let store = ManuallyDrop::new(Store::open_for_hook(dir, sync)?);
+    store.queue().enqueue(record)?;
     stored.store(true, Ordering::Release);
     Ok(store)
 }
