@@ -5,7 +5,7 @@ use std::time::Duration;
 use remora_core::ids::EventId;
 use remora_core::settings::Capture;
 use remora_observer::{Drained, Observer};
-use remora_store::{EventRow, Store, Which};
+use remora_store::{EventRow, FailedAction, QueuedEvents, Store, Which};
 use serde::Serialize;
 
 use crate::context_files::{self, RefreshReport};
@@ -25,7 +25,7 @@ pub struct Queue {
 /// The queue for a page: failed events first, because they need a decision, then waiting ones.
 pub fn overview(store: &Store, limit: u32) -> Result<Queue, AppError> {
     let mut queue = list(store, limit)?;
-    let failed = store.queue().failed_events(limit)?;
+    let failed = store.queue().events(QueuedEvents::Failed, limit)?;
     queue.events.retain(|event| event.status != "failed");
     queue.events.splice(0..0, failed);
     for event in &mut queue.events {
@@ -44,7 +44,7 @@ pub fn list(store: &Store, limit: u32) -> Result<Queue, AppError> {
         awaiting_model: counts.awaiting_model,
         failed: counts.failed,
         total: counts.pending + counts.processing + counts.awaiting_model + counts.failed,
-        events: store.queue().events(limit)?,
+        events: store.queue().events(QueuedEvents::All, limit)?,
     })
 }
 
@@ -92,12 +92,12 @@ pub enum FailedEvents {
 
 /// Tries failed events again. Returns how many.
 pub fn retry(store: &mut Store, failed: &FailedEvents) -> Result<usize, AppError> {
-    with(failed, |which| Ok(store.queue().retry(which)?))
+    with(failed, |which| Ok(store.queue().resolve_failed(which, FailedAction::Retry)?))
 }
 
 /// Drops failed events. Returns how many.
 pub fn give_up(store: &mut Store, failed: &FailedEvents) -> Result<usize, AppError> {
-    with(failed, |which| Ok(store.queue().drop_failed(which)?))
+    with(failed, |which| Ok(store.queue().resolve_failed(which, FailedAction::Drop)?))
 }
 
 fn with(

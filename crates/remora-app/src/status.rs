@@ -10,7 +10,8 @@ use remora_net::{Health, Outage};
 use remora_store::pause::{self, Pause};
 use remora_store::search::EmbeddingProgress;
 use remora_store::{
-    Backlog, Counts, DataDir, ReadOnly, SCHEMA_VERSION, Spent, Store, StoreError, problems, spool,
+    Backlog, BacklogOf, Counts, DataDir, ReadOnly, SCHEMA_VERSION, Spent, Store, StoreError, UsageQuery,
+    problems, spool,
 };
 use serde::Serialize;
 
@@ -162,7 +163,7 @@ pub fn status(
         embedder: embedding(settings, &daemon, known.index),
         daemon,
         notes,
-        bytes: measure(dir.path(), known.payloads),
+        bytes: measure(dir.path(), known.pending_bytes, known.failed_bytes),
         last_activity_at: known.last_activity.map(Time::iso),
         last_activity_at_epoch: known.last_activity,
     })
@@ -177,8 +178,9 @@ struct KnownState {
     read_only: Option<ReadOnly>,
     spent: Spent,
     waiting: Option<Backlog>,
-    /// Bytes of waiting and of failed events.
-    payloads: (u64, u64),
+    /// Bytes of waiting events.
+    pending_bytes: u64,
+    failed_bytes: u64,
     index: Option<EmbeddingProgress>,
 }
 
@@ -189,11 +191,16 @@ fn known(store: &Store, now: Time) -> Result<KnownState, StoreError> {
         projects: projects.map(|p| Project { id: p.id, name: p.name, root: p.root }).collect(),
         last_activity: store.sessions().list(None, 1)?.first().map(|session| session.last_activity_at),
         read_only: store.read_only(),
-        spent: store.queue().spent(now.start_of_day(), None)?,
-        waiting: store.queue().awaiting_model()?,
-        payloads: store.queue().payload_bytes()?,
+        spent: store.queue().usage(&UsageQuery::since(now.start_of_day()))?.iter().sum(),
+        waiting: store.queue().backlog(BacklogOf::AwaitingModel)?,
+        pending_bytes: payload_bytes(store, BacklogOf::Unfinished)?,
+        failed_bytes: payload_bytes(store, BacklogOf::Failed)?,
         index: Some(store.index().embedding_progress()?),
     })
+}
+
+fn payload_bytes(store: &Store, of: BacklogOf) -> Result<u64, StoreError> {
+    Ok(store.queue().backlog(of)?.map_or(0, |backlog| backlog.bytes))
 }
 
 /// The provider that observes events, and its health.
@@ -204,8 +211,11 @@ pub fn observer_of(
     daemon: &DaemonStatus,
     now: Time,
 ) -> Result<Observer, StoreError> {
-    let spent_today = store.queue().spent(now.start_of_day(), None)?;
-    Ok(Observer { waiting: store.queue().awaiting_model()?, ..observer(dir, settings, daemon, spent_today) })
+    let spent_today = store.queue().usage(&UsageQuery::since(now.start_of_day()))?.iter().sum();
+    Ok(Observer {
+        waiting: store.queue().backlog(BacklogOf::AwaitingModel)?,
+        ..observer(dir, settings, daemon, spent_today)
+    })
 }
 
 fn observer(dir: &DataDir, settings: &Settings, daemon: &DaemonStatus, spent_today: Spent) -> Observer {
@@ -241,7 +251,7 @@ fn embedding(settings: &Settings, daemon: &DaemonStatus, index: Option<Embedding
     }
 }
 
-fn measure(dir: &Path, (queue, failed): (u64, u64)) -> Bytes {
+fn measure(dir: &Path, queue: u64, failed: u64) -> Bytes {
     let size = |name: &str| fs::metadata(dir.join(name)).map_or(0, |file| file.len());
     let database = size("remora.db") + size("remora.db-wal") + size("remora.db-shm");
     let backups = fs::read_dir(dir.join("backups")).map_or(0, |entries| {

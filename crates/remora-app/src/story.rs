@@ -1,9 +1,10 @@
 //! A session as a story: the prompts, the steps, the failures, the results and the costs.
 
 use remora_core::ids::SessionId;
-use remora_core::time::Time;
 use remora_store::retrievals::{Moment, WhichRetrievals};
-use remora_store::{EventRow, ObservationRow, PromptRow, Selection, SessionRow, Spent, Store, SummaryRow};
+use remora_store::{
+    EventRow, ObservationRow, PromptRow, Selection, SessionRow, Spent, Store, SummaryRow, UsageQuery,
+};
 
 use crate::why::{self, Why, WhyRequest};
 use crate::{AppError, files};
@@ -97,7 +98,7 @@ fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
     let rows = store.injections().list(WhichRetrievals::OfSession(id), MAX_INJECTIONS)?;
     Ok(Story {
         summary: store.records().last_summary(id)?,
-        spent: store.queue().spent(Time(0), Some(id))?,
+        spent: store.queue().usage(&UsageQuery::of_session(id))?.iter().sum(),
         turns: Vec::new(),
         without_prompt: Vec::new(),
         writers: store.sessions().writers(id)?,

@@ -11,7 +11,7 @@ use remora_core::settings::IdleExit;
 use remora_core::time::Time;
 use remora_net::Health;
 use remora_store::files::Files;
-use remora_store::{DataDir, DataError, EmptyWal, Store, StoreError, Tuning, log, problems};
+use remora_store::{DataDir, DataError, EmptyWal, Requeue, Store, StoreError, Tuning, log, problems};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -101,7 +101,7 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
         let mine = owner.clone();
         let reclaim = move |store: &mut Store| {
             store.tune(Tuning::LongWal)?;
-            store.queue().reclaim(&mine, Time::now())
+            store.queue().requeue(Requeue::ClaimsOfOthers(&mine), Time::now())
         };
         let reclaimed = writer.call(reclaim).await;
         let mut opened = Files::of(dir);

@@ -8,7 +8,7 @@ use remora_core::ids::SessionId;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_observer::{Next, Observer, Reflection, Task};
-use remora_store::{Failure, Store, StoreError, log, problems};
+use remora_store::{Failure, Requeue, Store, StoreError, log, problems};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -47,7 +47,7 @@ pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Re
             _ = settings.changed() => {
                 worker.adopt(&settings.borrow_and_update().clone());
                 // Turns that waited for a working provider or a larger budget are retried now.
-                if let Err(error) = shared.writer.call(|store| store.queue().retry_now()).await {
+                if let Err(error) = shared.writer.call(|store| store.queue().requeue(Requeue::Delayed, Time::now())).await {
                     worker.report(&error.to_string());
                 }
             }
@@ -98,7 +98,7 @@ impl Worker {
                     alarm.notify_one();
                 }
                 store.clamp_future_times(Time::now())?;
-                store.queue().reclaim_stale(Time::now())
+                store.queue().requeue(Requeue::StaleClaims, Time::now())
             })
             .await?;
         // One turn at a time, so that hooks can write in between.
@@ -175,7 +175,12 @@ impl Worker {
     async fn end(mut self) {
         self.calls.shutdown().await;
         let owner = self.owner.clone();
-        if let Err(error) = self.shared.writer.call(move |store| store.queue().release_all(&owner)).await {
+        if let Err(error) = self
+            .shared
+            .writer
+            .call(move |store| store.queue().requeue(Requeue::ReleasedBy(&owner), Time::now()))
+            .await
+        {
             self.report(&error.to_string());
         }
     }

@@ -7,7 +7,7 @@ use remora_core::settings::Provider;
 use remora_core::time::Time;
 use rusqlite::params;
 
-use crate::handles::{Queue, Records, Sessions};
+use crate::handles::{Records, Sessions};
 use crate::import::IMPORTED;
 use crate::rows::{
     EVENT, OBSERVATION, PROMPT, SUMMARY, read_event, read_observation, read_prompt, read_summary,
@@ -173,13 +173,5 @@ impl Sessions<'_> {
             is_vague
         });
         Ok(writers)
-    }
-}
-
-impl Queue<'_> {
-    /// Failed events, latest first.
-    pub fn failed_events(self, most: u32) -> Result<Vec<EventRow>, StoreError> {
-        let sql = format!("{EVENT} WHERE q.status = 'failed' ORDER BY t.id DESC LIMIT ?1");
-        self.0.rows(&sql, &[&most], read_event)
     }
 }

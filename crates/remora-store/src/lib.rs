@@ -67,7 +67,9 @@ pub use ledger::Ledger;
 pub use listing::{Cursor, FoundProject, News, Page, Selection, ToolEvent};
 pub use material::{KnownSession, Recall};
 pub use project::{Joined, ProjectRow};
-pub use queue::{Backlog, Batch, Ended, Failure, Queued, Which};
+pub use queue::{
+    Backlog, BacklogOf, Batch, Ended, FailedAction, Failure, Queued, QueuedEvents, Requeue, TurnRef, Which,
+};
 pub use retention::{AuditRow, Pruned};
 pub use rows::{EventRow, ObservationRow, PromptRow, SessionRow, SummaryRow};
 pub use saving::{SaveFor, Saved, SavedBy};
@@ -76,4 +78,4 @@ pub use sessions::HostSeen;
 pub use store::{EmptyWal, ReadOnly, Snapshot, Store, Tuning};
 pub use timeline::{Anchor, TimelineEntry};
 pub use transcripts::{ReadTo, Said, Transcript, TranscriptText};
-pub use usage::{Call, CallOutcome, Spent, Usage};
+pub use usage::{Call, CallOutcome, Spent, Usage, UsageQuery};

@@ -3,7 +3,7 @@
 use remora_core::ids::{EventId, ObservationId, PromptId, SessionId, SummaryId};
 use rusqlite::OptionalExtension;
 
-use crate::handles::{Queue, Records};
+use crate::handles::Records;
 use crate::rows::{
     EVENT, EventRow, OBSERVATION, ObservationRow, PROMPT, PromptRow, SUMMARY, SummaryRow, read_event,
     read_observation, read_prompt, read_summary,
@@ -111,14 +111,5 @@ impl Records<'_> {
     pub fn summaries_of(self, session: SessionId) -> Result<Vec<SummaryRow>, StoreError> {
         let sql = format!("{SUMMARY} AND s.session_id = ?1 ORDER BY s.prompt_number, s.id");
         self.0.rows(&sql, &[&session.0], read_summary)
-    }
-}
-
-impl Queue<'_> {
-    /// Queued events, oldest first.
-    pub fn events(self, most: u32) -> Result<Vec<EventRow>, StoreError> {
-        let sql =
-            format!("{EVENT} WHERE q.id IS NOT NULL AND q.observed < 2 ORDER BY t.created_at, t.id LIMIT ?1");
-        self.0.rows(&sql, &[&most], read_event)
     }
 }

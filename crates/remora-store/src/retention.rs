@@ -10,7 +10,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::backup::{self, Backup};
-use crate::handles::Queue;
 use crate::{Store, StoreError, queue, times};
 
 /// Limit for backups made before migrations. Only the latest are useful to go back to.
@@ -40,17 +39,6 @@ pub struct Pruned {
     pub audit: usize,
     pub failed: usize,
     pub backups: usize,
-}
-
-impl Queue<'_> {
-    /// The bytes of waiting payloads, and of failed ones.
-    pub fn payload_bytes(self) -> Result<(u64, u64), StoreError> {
-        let sum = |sql: &str| self.0.db.query_row(sql, [], |row| row.get::<_, i64>(0));
-        let total = "SELECT ifnull(sum(octet_length(payload)), 0) FROM pending_messages WHERE status";
-        let waiting = sum(&format!("{total} <> 'failed'"))?;
-        let failed = sum(&format!("{total} = 'failed'"))?;
-        Ok((waiting.unsigned_abs(), failed.unsigned_abs()))
-    }
 }
 
 impl Store {

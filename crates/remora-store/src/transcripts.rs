@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::handles::Sessions;
 use crate::import::past;
-use crate::{Batch, StoreError, private_turns, writing};
+use crate::{Batch, StoreError, TurnRef, private_turns, writing};
 
 /// The transcript of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,10 +107,10 @@ impl Sessions<'_> {
     }
 
     /// Whether a hook reported a compaction in a turn, and with it the digest.
-    pub fn was_compacted(self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
+    pub fn was_compacted(self, turn: TurnRef) -> Result<bool, StoreError> {
         let sql =
             "SELECT 1 FROM event_traces WHERE session_id = ?1 AND prompt_number = ?2 AND kind = 'compacted'";
-        Ok(self.0.db.prepare_cached(sql)?.exists([session.0, prompt_number])?)
+        Ok(self.0.db.prepare_cached(sql)?.exists([turn.session.0, turn.number])?)
     }
 
     /// Whether events of the session are claimed right now, or kept for a turn that may go on.
@@ -126,18 +126,20 @@ impl Sessions<'_> {
     /// before.
     pub fn remember_late(
         self,
-        (session, prompt_number): (SessionId, i64),
+        turn: TurnRef,
         read: &ReadTo,
         memory: &Memory,
         at: Time,
     ) -> Result<bool, StoreError> {
         let batch = Batch {
-            session,
-            prompt_number,
+            session: turn.session,
+            prompt_number: turn.number,
             owner: String::new(),
             events: Vec::new(),
             earlier: Vec::new(),
             heard: TranscriptText::default(),
+            may_go_on: false,
+            is_past: false,
             transcript: None,
         };
         let transaction = self.0.begin()?;

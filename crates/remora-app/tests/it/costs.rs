@@ -31,7 +31,12 @@ fn call(model: &str, tokens: u64, cost_usd: Option<f64>, at: Time) -> Call {
 fn spend(world: &mut World, project: &str, call: &Call) {
     let body = Body::PromptSubmitted { text: "why does the parser loop".to_owned() };
     world.hook(project, &format!("{project}-spends"), body, call.at);
-    let batch = world.store.queue().claim_next("test", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch = world
+        .store
+        .queue()
+        .claim("test", 100, Duration::ZERO, Time::now(), &mut |_, _| false)
+        .unwrap()
+        .unwrap();
     world.store.queue().confirm(&batch, &Memory::default(), Some(call), call.at).unwrap();
 }
 

@@ -66,7 +66,7 @@ impl World {
     /// Stores `memory` for all queued events, as an observer would.
     pub(crate) fn remember(&mut self, memory: &Memory, at: Time) {
         while let Some(batch) =
-            self.store.queue().claim_next("test", 100, Duration::ZERO, Time::now()).unwrap()
+            self.store.queue().claim("test", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap()
         {
             self.store.queue().confirm(&batch, memory, None, at).unwrap();
         }

@@ -7,7 +7,7 @@ use remora_core::event::Body;
 use remora_core::ids::SessionId;
 use remora_core::memory::Memory;
 use remora_core::time::Time;
-use remora_store::{Batch, ReadTo, Said, Store, StoreError};
+use remora_store::{Batch, ReadTo, Said, Store, StoreError, TurnRef};
 
 use super::{Observer, Settled};
 use crate::builtin;
@@ -57,16 +57,18 @@ impl Observer {
         let mut begin = transcript.offset;
         if let Some((before, found)) = heard.late {
             let end = found.read.to;
-            if Self::remember_late(store, batch.session, before, found)?.is_some() {
+            let turn = TurnRef { session: batch.session, number: before };
+            if Self::remember_late(store, turn, found)?.is_some() {
                 begin = end;
             }
         }
         let Some(TurnMessages { said, digest, running, read }) = heard.own else { return Ok(()) };
         let closing = store.records().closing_message(batch.session, batch.prompt_number)?;
+        let turn = batch.turn();
         let heard = &mut batch.heard;
         heard.said.extend(without_repeated(said, closing.as_deref()));
         mid_turn::limit(&mut heard.said);
-        if digest.is_some() && !store.sessions().was_compacted(batch.session, batch.prompt_number)? {
+        if digest.is_some() && !store.sessions().was_compacted(turn)? {
             heard.digest = digest;
         }
         if has_ended && !broke_off && closing.is_none() && heard.closing.is_none() {
@@ -87,7 +89,9 @@ impl Observer {
         }
         let Some(transcript) = store.sessions().transcript(session)? else { return Ok(None) };
         match self.transcripts.hear_late(store.dir(), &transcript) {
-            Some((number, found)) if !found.is_empty() => Self::remember_late(store, session, number, found),
+            Some((number, found)) if !found.is_empty() => {
+                Self::remember_late(store, TurnRef { session, number }, found)
+            }
             _ => Ok(None),
         }
     }
@@ -96,14 +100,13 @@ impl Observer {
     /// `None` if another process stored them first.
     fn remember_late(
         store: &mut Store,
-        session: SessionId,
-        prompt_number: i64,
+        of: TurnRef,
         TurnMessages { said, digest, read, .. }: TurnMessages,
     ) -> Result<Option<Settled>, StoreError> {
-        let closing = store.records().closing_message(session, prompt_number)?;
-        let digest = if store.sessions().was_compacted(session, prompt_number)? { None } else { digest };
+        let closing = store.records().closing_message(of.session, of.number)?;
+        let digest = if store.sessions().was_compacted(of)? { None } else { digest };
         let turn = Turn {
-            prompt: store.records().prompt_text(session, prompt_number)?,
+            prompt: store.records().prompt_text(of.session, of.number)?,
             said: without_repeated(said, closing.as_deref()).into_iter().map(|said| said.text).collect(),
             digest,
             ..Turn::default()
@@ -111,12 +114,12 @@ impl Observer {
         // The turn already has its summary.
         let memory = Memory { summary: None, ..builtin::observe(&turn) };
         let now = store.dir().now();
-        let stored = store.sessions().remember_late((session, prompt_number), &read, &memory, now)?;
+        let stored = store.sessions().remember_late(of, &read, &memory, now)?;
         Ok(stored.then_some(Settled {
             events: 0,
             observations: memory.observations.len(),
             has_summary: false,
-            transcript: Some(session),
+            transcript: Some(of.session),
         }))
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use remora_core::settings::{OverBudget, Provider, Secret, Service, Settings};
 use remora_core::time::Time;
 use remora_observer::{Next, Observer};
-use remora_store::{DataDir, Store, Which};
+use remora_store::{DataDir, FailedAction, QueuedEvents, Requeue, Spent, Store, UsageQuery, Which};
 use serde_json::{Value, json};
 
 use crate::claude_cli;
@@ -185,7 +185,8 @@ async fn every_api_drives_the_whole_way() {
         let summary = world.store.records().summaries_of(session.id).unwrap().remove(0).summary;
         assert_eq!((&*summary.request, &*summary.learned), ("Fix the totals", "Order matters"));
         assert_eq!(summary.files_edited, ["src/total.rs"]);
-        let spent = world.store.queue().spent(Time(0), Some(session.id)).unwrap();
+        let spent =
+            world.store.queue().usage(&UsageQuery::of_session(session.id)).unwrap().iter().sum::<Spent>();
         assert_eq!((spent.calls, spent.tokens), (1, 150));
         let health = observer.health().unwrap();
         assert_eq!((health.model.is_empty(), health.trouble), (false, None));
@@ -288,7 +289,7 @@ async fn after_any_failure_the_built_in_memory_is_there_once() {
             assert_eq!(world.providers(), [(1, "builtin".to_owned())], "{api:?} {name}");
             let before = world.store.counts().unwrap().summaries;
             assert_eq!(fake.requests().len(), 1, "{api:?} {name}: and nobody is asked again at once");
-            let event = world.store.queue().events(1).unwrap().remove(0);
+            let event = world.store.queue().events(QueuedEvents::All, 1).unwrap().remove(0);
             assert_eq!(event.attempts, i64::from(counts), "{api:?} {name}: {:?}", event.last_error);
             assert!(event.last_error.is_some_and(|reason| !reason.is_empty()));
             assert_eq!(observer.health().unwrap().trouble.is_some(), !counts, "{api:?} {name}");
@@ -323,12 +324,12 @@ async fn an_answer_that_cannot_be_read_is_asked_for_three_more_times_and_then_ke
     assert_eq!(fake.requests().len(), 4);
     assert_eq!(world.counts(), (1, 0, 0, 5));
     assert_eq!(world.providers(), [(1, "builtin".to_owned())], "the built-in memory stays");
-    let reason = world.store.queue().events(1).unwrap().remove(0).last_error.unwrap();
+    let reason = world.store.queue().events(QueuedEvents::All, 1).unwrap().remove(0).last_error.unwrap();
     assert!(reason.contains("Dear user, the totals"), "{reason}");
     // On a retry, the events that became memory only revise it. One of them stands for its turn.
     fake.set([Behaviour::json(200, &Api::Anthropic.answer(ANSWER))]);
-    let failed = world.store.queue().events(10).unwrap()[2].id;
-    assert_eq!(world.store.queue().retry(Which::Events(&[failed])).unwrap(), 5);
+    let failed = world.store.queue().events(QueuedEvents::All, 10).unwrap()[2].id;
+    assert_eq!(world.store.queue().resolve_failed(Which::Events(&[failed]), FailedAction::Retry).unwrap(), 5);
     world.work(&observer).await;
     assert_eq!(world.counts(), (1, 0, 0, 0));
     assert_eq!(world.providers(), [(1, "anthropic".to_owned())]);
@@ -369,7 +370,7 @@ async fn the_budget_holds_and_the_built_in_observer_takes_over() {
     for number in 0..200 {
         world.turn("one", number);
         world.work(&observer).await;
-        tokens = world.store.queue().spent(Time(0), None).unwrap().tokens;
+        tokens = world.store.queue().usage(&UsageQuery::since(Time(0))).unwrap().iter().sum::<Spent>().tokens;
     }
     assert!(tokens <= 20_000, "{tokens}");
     let calls = fake.requests().len();
@@ -389,12 +390,12 @@ async fn over_budget_the_model_is_asked_later_if_the_user_wants_that() {
     let observer = world.observer();
     world.work(&observer).await;
     assert_eq!((world.counts(), world.awaiting(), fake.requests().len()), ((1, 0, 0, 0), 5, 0));
-    let event = world.store.queue().events(1).unwrap().remove(0);
+    let event = world.store.queue().events(QueuedEvents::All, 1).unwrap().remove(0);
     assert_eq!(event.status, "awaiting_model");
     assert_eq!((event.attempts, event.last_error.unwrap().contains("budget.session_tokens")), (0, true));
     world.settings.budget.session_tokens = 0;
     let observer = world.observer();
-    world.store.queue().retry_now().unwrap();
+    world.store.queue().requeue(Requeue::Delayed, Time::now()).unwrap();
     world.work(&observer).await;
     assert_eq!(world.counts(), (1, 0, 0, 0));
 }
@@ -412,10 +413,10 @@ async fn money_is_counted_by_the_prices_given_and_unknown_prices_stop_it() {
     assert_eq!((world.counts(), world.awaiting(), fake.requests().len()), ((1, 0, 0, 0), 5, 0));
     (world.settings.observer.input_price, world.settings.observer.output_price) = (3.0, 15.0);
     let observer = world.observer();
-    world.store.queue().retry_now().unwrap();
+    world.store.queue().requeue(Requeue::Delayed, Time::now()).unwrap();
     world.work(&observer).await;
     assert_eq!(world.counts(), (1, 0, 0, 0));
-    let usd = world.store.queue().spent(Time(0), None).unwrap().usd;
+    let usd = world.store.queue().usage(&UsageQuery::since(Time(0))).unwrap().iter().sum::<Spent>().usd;
     assert!((usd - (120.0 * 3.0 + 30.0 * 15.0) / 1e6).abs() < 1e-9, "{usd}");
 }
 
@@ -430,7 +431,7 @@ async fn changing_the_provider_loses_nothing() {
     assert_eq!((world.counts(), world.awaiting()), ((1, 0, 0, 0), 5));
     world.settings.observer.provider = Provider::Builtin;
     let observer = world.observer();
-    world.store.queue().retry_now().unwrap();
+    world.store.queue().requeue(Requeue::Delayed, Time::now()).unwrap();
     world.turn("one", 2);
     world.work(&observer).await;
     assert_eq!((world.counts(), world.awaiting()), ((2, 0, 0, 0), 0), "nobody is left to ask");
@@ -501,7 +502,7 @@ async fn a_crash_between_memory_and_answer_leads_to_one_set_of_records() {
     let died = Observer::new(&world.settings, &world.dir, "died").0;
     assert!(matches!(died.next(&mut world.store, world.now).unwrap(), Next::Ask(_)));
     assert_eq!(world.counts(), (1, 0, 5, 0));
-    world.store.queue().reclaim("test", world.now).unwrap();
+    world.store.queue().requeue(Requeue::ClaimsOfOthers("test"), world.now).unwrap();
     let observer = world.observer();
     world.work(&observer).await;
     let counts = world.store.counts().unwrap();
@@ -526,10 +527,14 @@ async fn a_turn_that_was_halved_after_crashes_is_remembered_and_asked_about_as_a
         world.turn("halved", 2);
         // Twenty processes die while they hold the turn, so it is handed out in quarters.
         for _ in 0..20 {
-            let claimed =
-                world.store.queue().claim_next("died", 100, Duration::ZERO, world.now).unwrap().unwrap();
+            let claimed = world
+                .store
+                .queue()
+                .claim("died", 100, Duration::ZERO, world.now, &mut |_, _| false)
+                .unwrap()
+                .unwrap();
             assert!(claimed.events.iter().any(|event| event.body.kind() == "prompt_submitted"));
-            world.store.queue().reclaim("test", world.now).unwrap();
+            world.store.queue().requeue(Requeue::ClaimsOfOthers("test"), world.now).unwrap();
         }
         let observer = world.observer();
         let first = observer.next(&mut world.store, world.now).unwrap();
@@ -572,7 +577,7 @@ async fn the_session_of_claude_code_is_kept_with_ours_and_its_price_counts() {
     assert_eq!(world.counts(), (1, 0, 0, 0));
     let session = world.store.sessions().list(None, 1).unwrap().remove(0);
     assert_eq!(session.memory_session_id.as_deref(), Some("5e55"));
-    let spent = world.store.queue().spent(Time(0), None).unwrap();
+    let spent = world.store.queue().usage(&UsageQuery::since(Time(0))).unwrap().iter().sum::<Spent>();
     assert!((spent.usd - 0.0025).abs() < 1e-9, "{spent:?}");
 }
 

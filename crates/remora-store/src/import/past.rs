@@ -2,8 +2,7 @@
 //! for them: a year of sessions would be expensive.
 
 use remora_core::event::{Body, SessionRef};
-use remora_core::ids::SessionId;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use crate::capture::enqueue;
 use crate::handles::{Queue, Sessions};
@@ -29,17 +28,6 @@ impl Sessions<'_> {
     /// Whether a session is known, captured or imported.
     pub fn knows(self, session: &SessionRef) -> Result<bool, StoreError> {
         Ok(self.0.sessions().known(session)?.is_some())
-    }
-}
-
-impl Queue<'_> {
-    /// Whether a turn was imported.
-    pub fn is_past(self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
-        let sql = "SELECT memory_session_id FROM sessions WHERE id = ?1";
-        let name: Option<Option<String>> =
-            self.0.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?;
-        let last = name.flatten().and_then(|name| last_turn(&name));
-        Ok(last.is_some_and(|last| prompt_number <= last))
     }
 }
 

@@ -240,7 +240,11 @@ fn documents_of_version_9_are_found() {
 fn a_continued_session_of_version_9_replaces_only_the_summary_that_it_extends() {
     let (_temp, dir) = of_version_9();
     let store = Store::open(&dir).unwrap();
-    let batch = store.queue().claim_next("me", 100, std::time::Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch = store
+        .queue()
+        .claim("me", 100, std::time::Duration::ZERO, Time::now(), &mut |_, _| false)
+        .unwrap()
+        .unwrap();
     assert_eq!(store.records().summary_before(&batch).unwrap().unwrap().summary.request, "Mend the sail");
     let summary =
         Summary { request: "Mend the sail".into(), completed: "two seams".into(), ..Summary::default() };

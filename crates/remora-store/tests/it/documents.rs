@@ -3,7 +3,7 @@ use remora_core::ids::DocumentId;
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
 use remora_store::search::{DocumentRow, Filters, Weights};
-use remora_store::{Failure, Store, Which};
+use remora_store::{FailedAction, Failure, Store, Which};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -35,7 +35,8 @@ fn remember_all(world: &World, store: &mut Store, observations: impl Iterator<It
         let id = format!("p{number}-{title}");
         world.hook(&record_with("a", turn(&id), prompt(&format!("please look at {title}"))));
         world.hook(&record_with("a", turn(&id), stop(&format!("{title} is done"))));
-        let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+        let batch =
+            store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap().unwrap();
         let summary = Summary {
             request: "look".into(),
             learned: "a lot".into(),
@@ -160,13 +161,13 @@ fn a_failed_turn_is_still_found() {
     let store = world.open();
     let mut now = Time::now();
     while store.counts().unwrap().failed == 0 {
-        let batch = store.queue().claim_next("me", 100, Duration::ZERO, now).unwrap().unwrap();
+        let batch = store.queue().claim("me", 100, Duration::ZERO, now, &mut |_, _| false).unwrap().unwrap();
         store.queue().release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
         now = now.after(Duration::from_mins(1));
     }
     let waiting = |store: &Store| store.index().waiting(&Filters::new(ProjectScope::All)).unwrap().len();
     assert_eq!((waiting(&store), matching(&store, "\"zebra\"")), (2, 0));
-    store.queue().drop_failed(Which::All).unwrap();
+    store.queue().resolve_failed(Which::All, FailedAction::Drop).unwrap();
     assert_eq!((waiting(&store), matching(&store, "\"zebra\"")), (0, 1), "in the document of its turn");
 }
 

@@ -137,7 +137,8 @@ fn facts_of_a_batch_are_stored_with_its_memory_and_their_turn() {
     world.hook(&record_with("a", turn("p"), prompt("use tabs")));
     world.hook(&record_with("a", turn("p"), stop("done")));
     let store = world.open();
-    let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch =
+        store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap().unwrap();
     let learned =
         |scope, key: &str| LearnedFact { scope, fact: fact(FactKind::Preference, key, "tabs", 2.0) };
     let facts = vec![learned(FactScope::Project, "indent"), learned(FactScope::Global, "editor")];
@@ -211,7 +212,8 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
         let event = crate::support::event("s", &root, turn("p"), body);
         world.hook(&remora_store::EventRecord::new(remora_core::privacy::clean(event), Time::now()));
     }
-    let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch =
+        store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap().unwrap();
     let summary = Some(Summary { request: "go".into(), ..Summary::default() });
     store.queue().confirm(&batch, &Memory { summary, ..Memory::default() }, None, Time::now()).unwrap();
     assert!(changed(&store), "a summary");

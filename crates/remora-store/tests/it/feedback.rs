@@ -52,7 +52,9 @@ fn learn(store: &mut Store, titles: &[String]) {
         provider: "test".into(),
         ..Memory::default()
     };
-    while let Some(batch) = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap() {
+    while let Some(batch) =
+        store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap()
+    {
         store.queue().confirm(&batch, &memory, None, Time::now()).unwrap();
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
 use remora_store::retrievals::{Moment, Retrieval};
-use remora_store::{Call, CallOutcome, Failure, Pruned, Which};
+use remora_store::{BacklogOf, Call, CallOutcome, FailedAction, Failure, Pruned, Spent, UsageQuery, Which};
 
 use crate::support::{World, prompt, record_with, stop, turn};
 
@@ -31,20 +31,20 @@ fn logs_and_failed_payloads_expire_and_memory_stays() {
     let now = Time::now();
     for attempt in 0..4 {
         let at = now.after(Duration::from_mins(attempt));
-        let batch = store.queue().claim_next("me", 100, Duration::ZERO, at).unwrap().unwrap();
+        let batch = store.queue().claim("me", 100, Duration::ZERO, at, &mut |_, _| false).unwrap().unwrap();
         store.queue().release(&batch, &Failure::BadAnswer("no".into()), Some(&call(at)), at).unwrap();
     }
-    assert_eq!(store.queue().retry(Which::All).unwrap(), 2);
+    assert_eq!(store.queue().resolve_failed(Which::All, FailedAction::Retry).unwrap(), 2);
     let mut at = now.after(Duration::from_mins(5));
-    while let Some(batch) = store.queue().claim_next("me", 100, Duration::ZERO, at).unwrap() {
+    while let Some(batch) = store.queue().claim("me", 100, Duration::ZERO, at, &mut |_, _| false).unwrap() {
         store.queue().release(&batch, &Failure::BadAnswer("no".into()), None, at).unwrap();
         at = at.after(Duration::from_mins(1));
     }
     assert_eq!(store.counts().unwrap().failed, 2);
-    let spent = store.queue().spent(now, None).unwrap();
+    let spent = store.queue().usage(&UsageQuery::since(now)).unwrap().iter().sum::<Spent>();
     assert_eq!((spent.calls, spent.tokens, spent.usd.round()), (4, 440, 2.0));
-    let (waiting, failed) = store.queue().payload_bytes().unwrap();
-    assert!(waiting == 0 && failed > 0);
+    assert_eq!(store.queue().backlog(BacklogOf::Unfinished).unwrap(), None);
+    assert!(store.queue().backlog(BacklogOf::Failed).unwrap().unwrap().bytes > 0);
 
     let session = store.sessions().list(None, 1).unwrap()[0].id;
     store

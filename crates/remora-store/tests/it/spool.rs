@@ -2,7 +2,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 
 use remora_core::settings::Sync;
-use remora_store::{Enqueued, Store, StoreError, spool};
+use remora_store::{Enqueued, QueuedEvents, Store, StoreError, spool};
 
 use crate::support::{World, bash, call, prompt, record, record_with, stop};
 
@@ -49,8 +49,14 @@ fn a_file_that_an_earlier_process_did_not_finish_is_not_replaced_by_a_newer_one(
     fs::rename(path("spool.jsonl"), path("spool.ingesting")).unwrap();
     spool::append(&world.dir, &record("s", stop("done")), Sync::Normal).unwrap();
     drop(world.open());
-    let kinds: Vec<String> =
-        world.open().queue().events(10).unwrap().into_iter().map(|event| event.kind).collect();
+    let kinds: Vec<String> = world
+        .open()
+        .queue()
+        .events(QueuedEvents::All, 10)
+        .unwrap()
+        .into_iter()
+        .map(|event| event.kind)
+        .collect();
     assert_eq!(kinds, ["prompt_submitted", "turn_ended"]);
 }
 
@@ -76,7 +82,7 @@ fn records_keep_their_order_and_their_time() {
     for body in [prompt("first"), bash("make"), stop("done"), prompt("second")] {
         spool::append(&world.dir, &record("s", body), Sync::Normal).unwrap();
     }
-    let events = world.open().queue().events(10).unwrap();
+    let events = world.open().queue().events(QueuedEvents::All, 10).unwrap();
     let turns: Vec<i64> = events.iter().map(|event| event.prompt_number).collect();
     assert_eq!(turns, [1, 1, 1, 2]);
 }
@@ -96,7 +102,7 @@ fn an_event_never_overtakes_one_in_the_spool() {
                 world.hook(&record);
             }
         }
-        let events = world.open().queue().events(10).unwrap();
+        let events = world.open().queue().events(QueuedEvents::All, 10).unwrap();
         let turns: Vec<(i64, &str)> =
             events.iter().map(|event| (event.prompt_number, event.kind.as_str())).collect();
         let kinds = ["prompt_submitted", "tool_used", "turn_ended"];
@@ -118,7 +124,8 @@ fn an_event_waits_while_another_process_imports_the_spool() {
     assert!(matches!(hook.queue().enqueue(&closing), Err(StoreError::Busy)));
     drop(taker);
     hook.queue().enqueue(&closing).unwrap();
-    let kinds: Vec<String> = hook.queue().events(10).unwrap().into_iter().map(|event| event.kind).collect();
+    let kinds: Vec<String> =
+        hook.queue().events(QueuedEvents::All, 10).unwrap().into_iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["prompt_submitted", "tool_used", "turn_ended"]);
 }
 

@@ -38,7 +38,8 @@ fn learn(world: &World, store: &mut Store, session: &str, memory: &Memory) {
         let origin = turn(&format!("{session}-{number}"));
         world.hook(&EventRecord::new(clean(event(session, &root, origin, body)), Time::now()));
     }
-    let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch =
+        store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap().unwrap();
     store.queue().confirm(&batch, memory, None, Time::now()).unwrap();
 }
 
