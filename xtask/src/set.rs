@@ -12,7 +12,7 @@ use remora_core::memory::Memory;
 use remora_core::privacy::clean;
 use remora_core::time::Time;
 use remora_search::{RecordId, RecordKind};
-use remora_store::{EventRecord, Store, locate};
+use remora_store::{EventRecord, SessionQuery, Store, locate};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -80,7 +80,7 @@ impl Collection {
         let project =
             store.projects().at(&locate(Path::new(&directory)))?.ok_or("the project is missing")?.id;
         let mut turns = HashMap::new();
-        for session in store.sessions().list(Some(project), u32::MAX)? {
+        for session in store.sessions().list(&SessionQuery::of_project(project, u32::MAX))? {
             for prompt in store.records().prompts(session.id)? {
                 let place = (session.content_session_id.clone(), prompt.prompt_number);
                 let doc = places.get(&place).ok_or("a turn that nobody had")?;

@@ -80,7 +80,12 @@ pub fn history(store: &Store, selector: &ProjectSelector, key: &str) -> Result<V
         return Err(AppError::UnknownFact(key.to_owned()));
     }
     let bare = |row: FactRow| {
-        let session = row.session_id.map(|id| store.sessions().name(id)).transpose()?.flatten();
+        let session = row
+            .session_id
+            .map(|id| store.sessions().origin(id))
+            .transpose()?
+            .flatten()
+            .map(|session| session.name);
         Ok(Entry { row, session, conflicts: Vec::new() })
     };
     rows.into_iter().map(bare).collect()
@@ -202,7 +207,12 @@ fn scope(store: &Store, selector: &ProjectSelector) -> Result<Option<ProjectId>,
 }
 
 fn entry(store: &Store, row: FactRow) -> Result<Entry, AppError> {
-    let session = row.session_id.map(|id| store.sessions().name(id)).transpose()?.flatten();
+    let session = row
+        .session_id
+        .map(|id| store.sessions().origin(id))
+        .transpose()?
+        .flatten()
+        .map(|session| session.name);
     let conflicts = store.facts().conflicts(row.project_id, &row.fact.key)?;
     Ok(Entry { row, session, conflicts })
 }

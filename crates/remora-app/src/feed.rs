@@ -3,7 +3,7 @@
 use remora_core::event::Body;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_store::{Cursor, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
+use remora_store::{Cursor, ObservationRow, PromptRow, RunningTurn, Store, StoreError, SummaryRow};
 
 use crate::{AppError, files};
 
@@ -75,7 +75,10 @@ pub fn before(
 pub fn running(store: &Store, project: Option<ProjectId>, now: Time) -> Result<Vec<RunningTurn>, AppError> {
     let mut turns = store.records().running_turns(project, TURNS, EVENTS, now)?;
     for turn in &mut turns {
-        files::shorten(&store.sessions().root(turn.session)?, &mut turn.events);
+        files::shorten(
+            &store.sessions().origin(turn.session)?.ok_or(StoreError::UnknownSession(turn.session))?.root,
+            &mut turn.events,
+        );
         // The trace gets its subject only when the turn is observed. Until then the payload has it.
         for event in turn.events.iter_mut().filter(|event| event.files.is_empty()) {
             if let (None, Some(Body::ToolUsed(tool))) = (&event.subject, &event.payload) {

@@ -4,7 +4,7 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::Verdict;
 use remora_core::ids::{FactId, ObservationId, ProjectId};
 use remora_core::time::Time;
-use remora_store::{FactRow, Judged, ObservationRow, SavedBy, Store};
+use remora_store::{FactRow, Judged, ObservationRow, SavedBy, Store, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -108,7 +108,7 @@ fn judge_turn_or_summary(
         _ => return Err(unknown()),
     };
     let project_id = store.records().project_of(id)?.ok_or_else(unknown)?;
-    let name = store.sessions().project(session)?;
+    let name = store.sessions().origin(session)?.ok_or(StoreError::UnknownSession(session))?.project;
     check_project(store, request, id.kind, id.number, Some((project_id, &name)))?;
     check_author(store, request, id)?;
     store.records().judge_turn_or_summary(id, request.undo, request.by, now)?.ok_or_else(unknown)?;

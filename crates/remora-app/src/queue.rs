@@ -5,7 +5,7 @@ use std::time::Duration;
 use remora_core::ids::EventId;
 use remora_core::settings::Capture;
 use remora_observer::{Drained, Observer};
-use remora_store::{EventRow, FailedAction, QueuedEvents, Store, Which};
+use remora_store::{EventRow, FailedAction, QueuedEvents, Store, StoreError, Which};
 use serde::Serialize;
 
 use crate::context_files::{self, RefreshReport};
@@ -29,7 +29,11 @@ pub fn overview(store: &Store, limit: u32) -> Result<Queue, AppError> {
     queue.events.retain(|event| event.status != "failed");
     queue.events.splice(0..0, failed);
     for event in &mut queue.events {
-        let root = store.sessions().root(event.session_id)?;
+        let root = store
+            .sessions()
+            .origin(event.session_id)?
+            .ok_or(StoreError::UnknownSession(event.session_id))?
+            .root;
         files::shorten(&root, std::slice::from_mut(event));
     }
     queue.events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));

@@ -10,7 +10,8 @@ use remora_core::memory::Observation;
 use remora_core::time::Time;
 use remora_store::notes::NoteRow;
 use remora_store::{
-    EventRow, FactRow, ObservationRow, Page, PromptRow, Selection, SessionRow, Store, SummaryRow,
+    EventRow, FactRow, ObservationRow, Page, PromptRow, Selection, SessionQuery, SessionRow, Store,
+    SummaryRow,
 };
 use serde::{Serialize, Serializer};
 
@@ -110,7 +111,9 @@ pub struct Latest {
 pub fn latest(store: &Store, project: ProjectId, most: u32) -> Result<Latest, AppError> {
     let selection = Selection { project: Some(project), session: None, limit: most, offset: 0 };
     let observations = store.records().list_observations(&selection)?.items;
-    let sessions = sessions(store, &selection, None)?.items;
+    let sessions = store
+        .sessions()
+        .list(&SessionQuery { of_agents: true, ..SessionQuery::of_project(project, most) })?;
     Ok(Latest { observations, sessions })
 }
 
@@ -121,7 +124,16 @@ pub fn sessions(
     selection: &Selection,
     host: Option<Host>,
 ) -> Result<Page<SessionRow>, AppError> {
-    Ok(store.sessions().of_agents(selection, host)?)
+    let query = SessionQuery {
+        id: selection.session,
+        projects: selection.project.map(|project| vec![project]),
+        host,
+        of_agents: true,
+        limit: selection.limit,
+        offset: selection.offset,
+        ..SessionQuery::default()
+    };
+    Ok(Page { items: store.sessions().list(&query)?, total: store.sessions().count(&query)? })
 }
 
 /// Returns one record by its id, or a session by the beginning of its id. Does not count as a use.

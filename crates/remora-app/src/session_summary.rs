@@ -2,7 +2,7 @@
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{ObservationId, PromptId, SessionId, SummaryId};
-use remora_store::{ObservationRow, Selection, SessionRow, Store, SummaryRow};
+use remora_store::{ObservationRow, Selection, SessionQuery, SessionRow, Store, SummaryRow};
 use serde::Serialize;
 
 use crate::records::record_id;
@@ -67,6 +67,5 @@ fn session_of(store: &Store, RecordId { kind, number }: RecordId) -> Result<Opti
 }
 
 fn row(store: &Store, id: SessionId) -> Result<Option<SessionRow>, AppError> {
-    let only = Selection { project: None, session: Some(id), limit: 1, offset: 0 };
-    Ok(store.sessions().page(&only)?.items.pop())
+    Ok(store.sessions().list(&SessionQuery::one(id))?.pop())
 }

@@ -10,8 +10,8 @@ use remora_net::{Health, Outage};
 use remora_store::pause::{self, Pause};
 use remora_store::search::EmbeddingProgress;
 use remora_store::{
-    Backlog, BacklogOf, Counts, DataDir, ReadOnly, SCHEMA_VERSION, Spent, Store, StoreError, UsageQuery,
-    problems, spool,
+    Backlog, BacklogOf, Counts, DataDir, ReadOnly, SCHEMA_VERSION, SessionQuery, Spent, Store, StoreError,
+    UsageQuery, problems, spool,
 };
 use serde::Serialize;
 
@@ -189,7 +189,11 @@ fn known(store: &Store, now: Time) -> Result<KnownState, StoreError> {
     Ok(KnownState {
         counts: store.counts()?,
         projects: projects.map(|p| Project { id: p.id, name: p.name, root: p.root }).collect(),
-        last_activity: store.sessions().list(None, 1)?.first().map(|session| session.last_activity_at),
+        last_activity: store
+            .sessions()
+            .list(&SessionQuery::latest(1))?
+            .first()
+            .map(|session| session.last_activity_at),
         read_only: store.read_only(),
         spent: store.queue().usage(&UsageQuery::since(now.start_of_day()))?.iter().sum(),
         waiting: store.queue().backlog(BacklogOf::AwaitingModel)?,

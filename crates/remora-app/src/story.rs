@@ -3,7 +3,8 @@
 use remora_core::ids::SessionId;
 use remora_store::retrievals::{Moment, WhichRetrievals};
 use remora_store::{
-    EventRow, ObservationRow, PromptRow, Selection, SessionRow, Spent, Store, SummaryRow, UsageQuery,
+    EventRow, ObservationRow, PromptRow, SessionQuery, SessionRow, Spent, Store, StoreError, SummaryRow,
+    UsageQuery,
 };
 
 use crate::why::{self, Why, WhyRequest};
@@ -56,8 +57,7 @@ pub struct Part {
 
 /// Returns `None` if there is no such session.
 pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, AppError> {
-    let one = Selection { project: None, session: Some(id), limit: 1, offset: 0 };
-    let Some(session) = store.sessions().page(&one)?.items.into_iter().next() else { return Ok(None) };
+    let Some(session) = store.sessions().list(&SessionQuery::one(id))?.pop() else { return Ok(None) };
     // One extra row shows whether there is a next page.
     let mut prompts = store.records().turns_from(id, part.from, part.most.saturating_add(1))?;
     let next =
@@ -70,7 +70,7 @@ pub fn story(store: &Store, id: SessionId, part: Part) -> Result<Option<Story>, 
     let span = (first.prompt_number, last.prompt_number);
     let earlier = store.records().turn_before(id, span.0, part.most)?;
     let mut events = store.records().events_of_turns(id, span)?;
-    files::shorten(&store.sessions().root(id)?, &mut events);
+    files::shorten(&store.sessions().origin(id)?.ok_or(StoreError::UnknownSession(id))?.root, &mut events);
     // Includes the numbers that no prompt has, so that the pages together show every observation once.
     let all = (if earlier.is_some() { span.0 } else { i64::MIN }, next.map_or(i64::MAX, |next| next - 1));
     let mut observations = store.records().observations_of_turns(id, all)?;

@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use remora_core::ids::{ProjectId, SessionId};
-use remora_core::settings::Provider;
 use remora_core::time::Time;
 use rusqlite::params;
 
-use crate::handles::{Records, Sessions};
-use crate::import::IMPORTED;
+use crate::handles::Records;
 use crate::rows::{
     EVENT, OBSERVATION, PROMPT, SUMMARY, read_event, read_observation, read_prompt, read_summary,
 };
-use crate::{Cursor, EventRow, News, ObservationRow, PromptRow, SavedBy, StoreError, SummaryRow};
+use crate::{Cursor, EventRow, News, ObservationRow, PromptRow, StoreError, SummaryRow};
 
 /// A turn without an event for this long is not shown as running: its host was probably killed.
 const SILENCE: Duration = Duration::from_mins(20);
@@ -149,29 +147,5 @@ impl Records<'_> {
     pub fn last_summary(self, session: SessionId) -> Result<Option<SummaryRow>, StoreError> {
         let sql = format!("{SUMMARY} AND s.session_id = ?1 ORDER BY s.prompt_number DESC, s.id DESC LIMIT 1");
         Ok(self.0.rows(&sql, &[&session.0], read_summary)?.pop())
-    }
-}
-
-impl Sessions<'_> {
-    /// Providers and models of a session's observations and summaries, without the built-in observer and saved texts.
-    pub fn writers(self, session: SessionId) -> Result<Vec<(String, String)>, StoreError> {
-        let sql = "SELECT provider, model FROM observations WHERE session_id = ?1 AND deleted_at IS NULL
-                   UNION SELECT provider, model FROM session_summaries WHERE session_id = ?1 AND deleted_at IS NULL
-                   ORDER BY 1, 2";
-        let mut writers: Vec<(String, String)> =
-            self.0.rows(sql, &[&session.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        writers.retain(|(provider, _)| {
-            let own = provider.strip_prefix(IMPORTED).unwrap_or(provider);
-            own != Provider::Builtin.as_str() && SavedBy::from_provider(own).is_none()
-        });
-        // Some records name the provider alone. They come before those that also name its model.
-        writers.dedup_by(|next, kept| {
-            let is_vague = kept.0 == next.0 && kept.1.is_empty();
-            if is_vague {
-                std::mem::swap(kept, next);
-            }
-            is_vague
-        });
-        Ok(writers)
     }
 }

@@ -65,7 +65,7 @@ pub use feedback::Judged;
 pub use known_files::{AboutLine, KnownFile};
 pub use ledger::Ledger;
 pub use listing::{Cursor, FoundProject, News, Page, Selection, ToolEvent};
-pub use material::{KnownSession, Recall};
+pub use material::Recall;
 pub use project::{Joined, ProjectRow};
 pub use queue::{
     Backlog, BacklogOf, Batch, Ended, FailedAction, Failure, Queued, QueuedEvents, Requeue, TurnRef, Which,
@@ -74,7 +74,7 @@ pub use retention::{AuditRow, Pruned};
 pub use rows::{EventRow, ObservationRow, PromptRow, SessionRow, SummaryRow};
 pub use saving::{SaveFor, Saved, SavedBy};
 pub use schema::VERSION as SCHEMA_VERSION;
-pub use sessions::HostSeen;
+pub use sessions::{HostSeen, KnownSession, SessionKey, SessionOrigin, SessionQuery};
 pub use store::{EmptyWal, ReadOnly, Snapshot, Store, Tuning};
 pub use timeline::{Anchor, TimelineEntry};
 pub use transcripts::{ReadTo, Said, Transcript, TranscriptText};

@@ -1,23 +1,17 @@
 //! Lists records in pages, latest first, and rows after a cursor, for programs that show memory as it grows.
 
-use remora_core::event::{Body, SessionRef};
-use remora_core::host::Host;
+use remora_core::event::Body;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row, params, params_from_iter};
+use rusqlite::{Row, params, params_from_iter};
 use serde::Serialize;
 
-use crate::handles::{Projects, Records, Sessions};
+use crate::handles::{Projects, Records};
 use crate::queue::MAX_SUBJECT_LEN;
-use crate::rows::{
-    OBSERVATION, PROMPT, SESSION, SUBJECT, SUMMARY, list, read_observation, read_prompt, read_session,
-    read_summary,
-};
-use crate::{
-    ObservationRow, ProjectRow, PromptRow, SessionRow, Store, StoreError, SummaryRow, locate, saving, times,
-};
+use crate::rows::{OBSERVATION, PROMPT, SUBJECT, SUMMARY, list, read_observation, read_prompt, read_summary};
+use crate::{ObservationRow, ProjectRow, PromptRow, Store, StoreError, SummaryRow, locate, times};
 
 /// A part of a list, and the length of the whole list.
 #[derive(Debug, Clone, PartialEq)]
@@ -211,39 +205,6 @@ impl Records<'_> {
             )?,
             events: self.0.rows(TOOL_EVENTS, &[&cursor.event, &most], read_tool_event)?,
         })
-    }
-}
-
-impl Sessions<'_> {
-    pub fn page(self, selection: &Selection) -> Result<Page<SessionRow>, StoreError> {
-        let columns = Columns { id: "s.id", project: "s.project_id", session: "s.id" };
-        self.0.page(SESSION, columns, "s.last_activity_at DESC, s.id DESC", selection, read_session)
-    }
-
-    /// Sessions of agents, captured or imported, of one agent program or channel or of all: without those that hold saved
-    /// texts.
-    pub fn of_agents(
-        self,
-        selection: &Selection,
-        host: Option<Host>,
-    ) -> Result<Page<SessionRow>, StoreError> {
-        let columns = Columns { id: "s.id", project: "s.project_id", session: "s.id" };
-        let held = saving::SESSION;
-        let of_host = if host.is_some() { "AND s.host = ?" } else { "" };
-        let select = format!(
-            "{SESSION} AND (s.prompt_counter > 0 OR s.content_session_id NOT GLOB '{held}*') {of_host}"
-        );
-        let values = host.map(|host| Value::from(host.name().to_owned())).into_iter().collect();
-        let order = "s.last_activity_at DESC, s.id DESC";
-        self.0.page_with(&select, values, columns, order, selection, read_session)
-    }
-
-    /// The root of a session's project, if the session is known.
-    pub fn directory(self, session: &SessionRef) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT p.root FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
-                   WHERE s.host = ?1 AND s.content_session_id = ?2";
-        let mut statement = self.0.db.prepare_cached(sql)?;
-        Ok(statement.query_row([session.host.name(), &session.id], |row| row.get(0)).optional()?)
     }
 }
 

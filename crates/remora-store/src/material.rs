@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use remora_core::context::{PastSummary, SessionContext, TimelineItem, UserStatement};
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::event::SessionRef;
 use remora_core::fact::{FactKind, FactSource};
 use remora_core::host::Host;
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
@@ -13,7 +12,7 @@ use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
 use rusqlite::{OptionalExtension, Row, params};
 
-use crate::handles::{Injections, Records, Sessions};
+use crate::handles::{Injections, Records};
 use crate::saving::{self, SavedBy};
 use crate::{FactRow, Store, StoreError, feedback, rows};
 
@@ -57,39 +56,6 @@ pub enum Recall {
     OfSession(SessionId),
     /// Only what other sessions learned since then: the host still has the rest.
     Since { session: SessionId, at: Time },
-}
-
-/// A session in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KnownSession {
-    pub id: SessionId,
-    pub project: ProjectId,
-    /// The time of its last prompt.
-    pub last_prompt_at: Option<Time>,
-}
-
-impl Sessions<'_> {
-    /// Finds a session by the host's name, if it was captured.
-    pub fn known(self, session: &SessionRef) -> Result<Option<KnownSession>, StoreError> {
-        let found = self
-            .0
-            .db
-            .prepare_cached(
-                // Includes deleted prompts: they were asked, too.
-                "SELECT id, project_id, (SELECT created_at FROM user_prompts WHERE session_id = sessions.id
-                     ORDER BY prompt_number DESC LIMIT 1)
-                 FROM sessions WHERE host = ?1 AND content_session_id = ?2",
-            )?
-            .query_row(params![session.host.name(), session.id], |row| {
-                Ok(KnownSession {
-                    id: SessionId(row.get(0)?),
-                    project: ProjectId(row.get(1)?),
-                    last_prompt_at: row.get::<_, Option<i64>>(2)?.map(Time),
-                })
-            })
-            .optional()?;
-        Ok(found)
-    }
 }
 
 impl Injections<'_> {

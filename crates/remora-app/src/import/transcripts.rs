@@ -91,7 +91,7 @@ fn take(
 ) -> Result<(), ImportError> {
     // If the file name contains the session id, a known session is skipped without reading the file.
     if let Some(session) = transcript.session()
-        && store.sessions().knows(&session)?
+        && store.sessions().known(&session)?.is_some()
     {
         report.of(SESSIONS).read += 1;
         report.of(SESSIONS).already_there += 1;

@@ -221,7 +221,9 @@ pub(super) fn text_of(
         return note_text(store, hit);
     }
     let host = match (hit.session_id, hit.kind) {
-        (Some(session), _) => store.sessions().host(session)?,
+        (Some(session), _) => {
+            store.sessions().origin(session)?.ok_or(StoreError::UnknownSession(session))?.host
+        }
         (None, RecordKind::Fact) => match store.facts().get(FactId(hit.id.number))? {
             Some(row) => format!("{} by {}", row.fact.kind.name(), row.fact.source),
             None => return Ok(None),

@@ -2,7 +2,7 @@
 
 use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
-use remora_store::Store;
+use remora_store::{SessionQuery, Store};
 
 use crate::{AppError, ProjectSelector, project};
 
@@ -30,7 +30,9 @@ impl Trial {
 /// The project of the preview: the given one or, for all projects, the one used last. `None` if the memory is empty.
 pub fn project_of(store: &Store, selector: &ProjectSelector) -> Result<Option<ProjectId>, AppError> {
     match selector {
-        ProjectSelector::All => Ok(store.sessions().list(None, 1)?.first().map(|session| session.project_id)),
+        ProjectSelector::All => {
+            Ok(store.sessions().list(&SessionQuery::latest(1))?.first().map(|session| session.project_id))
+        }
         one => project(store, one).map(Some),
     }
 }

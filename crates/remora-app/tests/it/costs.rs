@@ -9,7 +9,7 @@ use remora_core::memory::Memory;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::retrievals::{Moment, Retrieval};
-use remora_store::{Call, CallOutcome};
+use remora_store::{Call, CallOutcome, SessionQuery};
 
 use crate::memory::World;
 
@@ -41,7 +41,7 @@ fn spend(world: &mut World, project: &str, call: &Call) {
 }
 
 fn inject(world: &mut World, moment: Moment, tokens: u64, at: Time) {
-    let session = world.store.sessions().list(None, 1).unwrap()[0].id;
+    let session = world.store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].id;
     let retrieval = Retrieval {
         session,
         agent: String::new(),

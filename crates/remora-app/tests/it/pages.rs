@@ -14,7 +14,7 @@ use remora_core::ids::ObservationId;
 use remora_core::memory::{Memory, Observation, Summary};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_store::{DataDir, SavedBy, Store};
+use remora_store::{DataDir, SavedBy, SessionQuery, Store};
 
 use crate::memory::{World, observation};
 
@@ -79,7 +79,7 @@ fn a_story_shows_failed_steps_observations_and_interrupted_turns() {
     world.remember(&about("The lock is mended", "src/lock.rs"), now);
     ask(&mut world, "And the door?");
     ask(&mut world, "Never mind");
-    let session = world.store.sessions().named("one").unwrap()[0].id;
+    let session = world.store.sessions().list(&SessionQuery::named("one")).unwrap()[0].id;
 
     let page = story(&world.store, session, Part { from: 1, most: 2 }).unwrap().unwrap();
     let [first, second] = page.turns.as_slice() else { panic!("{:?}", page.turns) };

@@ -83,11 +83,11 @@ impl Observer {
     /// Reads a transcript again, for messages that its host wrote after the turn was observed. `None` if there are
     /// none.
     pub fn read_late(&self, store: &mut Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
+        let Some(transcript) = store.sessions().transcript(session)? else { return Ok(None) };
         // The process that works on the session also reads its transcript, and a turn that goes on is read as a whole.
-        if store.sessions().is_in_work(session)? {
+        if transcript.is_in_work {
             return Ok(None);
         }
-        let Some(transcript) = store.sessions().transcript(session)? else { return Ok(None) };
         match self.transcripts.hear_late(store.dir(), &transcript) {
             Some((number, found)) if !found.is_empty() => {
                 Self::remember_late(store, TurnRef { session, number }, found)

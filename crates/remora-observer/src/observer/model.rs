@@ -226,7 +226,8 @@ impl Model {
         turn: Turn,
         now: Time,
     ) -> Result<Option<Task>, StoreError> {
-        let root = store.sessions().root(batch.session)?;
+        let root =
+            store.sessions().origin(batch.session)?.ok_or(StoreError::UnknownSession(batch.session))?.root;
         let system = self.system(store, batch.session, &root, now)?;
         let before = store.records().history(batch.session, batch.prompt_number)?;
         let history = prompts::history(&before, self.history_tokens);
@@ -258,7 +259,7 @@ impl Model {
     }
 
     fn system(&self, store: &Store, session: SessionId, root: &str, now: Time) -> Result<String, StoreError> {
-        let project = store.sessions().project(session)?;
+        let project = store.sessions().origin(session)?.ok_or(StoreError::UnknownSession(session))?.project;
         Ok(prompts::system(
             &self.mode,
             &Scene {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use remora_core::settings::{OverBudget, Provider, Secret, Service, Settings};
 use remora_core::time::Time;
 use remora_observer::{Next, Observer};
-use remora_store::{DataDir, FailedAction, QueuedEvents, Requeue, Spent, Store, UsageQuery, Which};
+use remora_store::{
+    DataDir, FailedAction, QueuedEvents, Requeue, SessionQuery, Spent, Store, UsageQuery, Which,
+};
 use serde_json::{Value, json};
 
 use crate::claude_cli;
@@ -146,7 +148,7 @@ impl World {
 
     /// The providers of the observations, by id.
     fn providers(&self) -> Vec<(i64, String)> {
-        let sessions = self.store.sessions().list(None, 100).unwrap();
+        let sessions = self.store.sessions().list(&SessionQuery::latest(100)).unwrap();
         let rows = sessions.iter().flat_map(|session| self.store.records().of_session(session.id).unwrap());
         let mut rows: Vec<_> = rows.map(|row| (row.id.0, row.provider)).collect();
         rows.sort_unstable();
@@ -154,8 +156,11 @@ impl World {
     }
 
     fn finds(&self, words: &str) -> bool {
-        let rows =
-            self.store.records().of_session(self.store.sessions().list(None, 1).unwrap()[0].id).unwrap();
+        let rows = self
+            .store
+            .records()
+            .of_session(self.store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].id)
+            .unwrap();
         rows.iter().any(|row| row.observation.title.contains(words))
     }
 }
@@ -174,7 +179,7 @@ async fn every_api_drives_the_whole_way() {
         world.work(&observer).await;
         assert_eq!(world.counts(), (1, 0, 0, 0));
         assert_eq!(fake.requests().len(), 1, "one call a turn");
-        let session = world.store.sessions().list(None, 1).unwrap().remove(0);
+        let session = world.store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0);
         let row = world.store.records().of_session(session.id).unwrap().remove(0);
         assert_eq!(row.observation.title, "Totals were rounded too early");
         assert_eq!(row.observation.files_modified, ["src/total.rs"], "not the one it made up");
@@ -376,7 +381,7 @@ async fn the_budget_holds_and_the_built_in_observer_takes_over() {
     let calls = fake.requests().len();
     assert!((50..200).contains(&calls), "{calls}");
     assert_eq!(world.counts().1, 0, "nothing waits");
-    let session = world.store.sessions().list(None, 1).unwrap().remove(0);
+    let session = world.store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0);
     assert_eq!(world.store.records().summaries_of(session.id).unwrap().last().unwrap().provider, "builtin");
 }
 
@@ -543,7 +548,7 @@ async fn a_turn_that_was_halved_after_crashes_is_remembered_and_asked_about_as_a
         world.work(&observer).await;
         assert_eq!((world.counts().1, world.counts().2, world.awaiting()), (0, 0, 0));
         let memory = |name: &str| {
-            let session = world.store.sessions().named(name).unwrap().remove(0).id;
+            let session = world.store.sessions().list(&SessionQuery::named(name)).unwrap().remove(0).id;
             let said = |text: String| text.replace(name, "NAME").replace("case 2", "case 1");
             let rows = world.store.records().of_session(session).unwrap().into_iter();
             let rows: Vec<_> = rows.map(|row| (row.source_event_ids.len(), row.observation)).collect();
@@ -575,7 +580,7 @@ async fn the_session_of_claude_code_is_kept_with_ours_and_its_price_counts() {
     let observer = world.observer();
     world.work(&observer).await;
     assert_eq!(world.counts(), (1, 0, 0, 0));
-    let session = world.store.sessions().list(None, 1).unwrap().remove(0);
+    let session = world.store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0);
     assert_eq!(session.memory_session_id.as_deref(), Some("5e55"));
     let spent = world.store.queue().usage(&UsageQuery::since(Time(0))).unwrap().iter().sum::<Spent>();
     assert!((spent.usd - 0.0025).abs() < 1e-9, "{spent:?}");
@@ -590,7 +595,7 @@ async fn late_answers_still_revise_the_session_summary() {
         world.turn("one", number);
         world.work(&observer).await;
     }
-    let session = world.store.sessions().list(None, 1).unwrap().remove(0).id;
+    let session = world.store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0).id;
     let last = |world: &World| world.store.records().summaries_of(session).unwrap().pop().unwrap();
     let before = last(&world);
     assert!(before.summary.completed.contains("case 1") && before.summary.completed.contains("case 2"));

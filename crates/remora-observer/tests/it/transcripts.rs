@@ -11,7 +11,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_hosts::{Reading, read};
 use remora_observer::drain;
-use remora_store::{DataDir, ObservationRow, Store, SummaryRow};
+use remora_store::{DataDir, ObservationRow, SessionQuery, Store, SummaryRow};
 use serde_json::Value;
 
 /// A recorded session that passed through the real store and was drained.
@@ -53,7 +53,7 @@ fn sessions(jsonl: &str) -> Vec<Session> {
     replay(&dir, &mut store, jsonl);
     drain(&mut store, "test", Duration::ZERO).unwrap();
     let left = store.counts().unwrap().pending;
-    let mut rows = store.sessions().list(None, 10).unwrap();
+    let mut rows = store.sessions().list(&SessionQuery::latest(10)).unwrap();
     rows.reverse();
     rows.iter()
         .map(|row| Session {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use remora_core::fact::{FactKind, FactSource};
 use remora_core::time::Time;
 use remora_observer::drain;
-use remora_store::{DataDir, FactRow, Store};
+use remora_store::{DataDir, FactRow, SessionQuery, Store};
 use serde_json::{Value, json};
 
 use crate::transcripts::replay;
@@ -54,7 +54,7 @@ impl World {
 
     /// The summary of the session.
     fn summary(&self) -> String {
-        let session = self.store.sessions().list(None, 1).unwrap().remove(0).id;
+        let session = self.store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0).id;
         format!("{:?}", self.store.records().summaries_of(session).unwrap().pop().unwrap().summary)
     }
 

@@ -5,13 +5,13 @@
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::FactKey;
-use remora_core::ids::{FactId, ProjectId, SessionId};
+use remora_core::ids::{FactId, ProjectId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{FACT, FactRow, HOLDS, NewFact, OF_KEY, OF_PROJECT, current, read, record};
 use crate::context_files::changed_in_place;
-use crate::handles::{Facts, Sessions};
+use crate::handles::Facts;
 use crate::search::documents;
 use crate::{SavedBy, StoreError, forget, laid_down, retention};
 
@@ -87,14 +87,6 @@ impl Facts<'_> {
             "{FACT} AND {OF_PROJECT} = ?1 AND {OF_KEY} ORDER BY f.valid_to IS NULL DESC, f.valid_from DESC, f.id DESC"
         );
         self.0.rows(&sql, &[&number(project), &&**key], read)
-    }
-}
-
-impl Sessions<'_> {
-    /// The host's name of a session.
-    pub fn name(self, session: SessionId) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT content_session_id FROM sessions WHERE id = ?1";
-        Ok(self.0.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?)
     }
 }
 

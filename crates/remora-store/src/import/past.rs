@@ -5,7 +5,7 @@ use remora_core::event::{Body, SessionRef};
 use rusqlite::params;
 
 use crate::capture::enqueue;
-use crate::handles::{Queue, Sessions};
+use crate::handles::Queue;
 use crate::{Enqueued, EventRecord, StoreError, schema};
 
 /// Prefix in `memory_session_id` of an imported session, followed by the number of its last turn. No provider uses
@@ -22,13 +22,6 @@ pub(crate) fn last_turn(memory_session: &str) -> Option<i64> {
 pub struct Stored {
     pub events: u64,
     pub turns: u64,
-}
-
-impl Sessions<'_> {
-    /// Whether a session is known, captured or imported.
-    pub fn knows(self, session: &SessionRef) -> Result<bool, StoreError> {
-        Ok(self.0.sessions().known(session)?.is_some())
-    }
 }
 
 impl Queue<'_> {

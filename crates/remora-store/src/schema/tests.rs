@@ -10,7 +10,7 @@ use crate::search::filters::Conditions;
 use crate::search::finding::passing_sql;
 use crate::search::rows::outlines_sql;
 use crate::search::{Filters, Weights};
-use crate::{NewFact, Recall, SavedBy, Selection, Store, material};
+use crate::{NewFact, Recall, SavedBy, Selection, SessionQuery, Store, material};
 
 const SCHEMA_9: &str = include_str!("../../tests/fixtures/version_9.sql");
 const ROWS_9: &str = include_str!("../../tests/fixtures/version_9_rows.sql");
@@ -528,7 +528,10 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     assert_eq!(store.records().prompts(SessionId(1)).unwrap().len(), 1);
     assert_eq!(store.records().prompt_text(SessionId(1), 1).unwrap(), "");
     assert_eq!(store.records().list_prompts(&everything).unwrap().total, 2);
-    assert_eq!(store.sessions().list(Some(project), 1).unwrap()[0].title.as_deref(), Some("Fix it"));
+    assert_eq!(
+        store.sessions().list(&SessionQuery::of_project(project, 1)).unwrap()[0].title.as_deref(),
+        Some("Fix it")
+    );
     assert_eq!(words(&store, "ferry"), (0, 0));
     assert!(
         store

@@ -12,8 +12,8 @@ use remora_core::settings::Retention;
 use remora_core::time::Time;
 use remora_store::search::{Embedded, Filters, Weights};
 use remora_store::{
-    BacklogOf, Batch, EventRecord, FailedAction, Failure, QueuedEvents, Requeue, SavedBy, Store, StoreError,
-    Which,
+    BacklogOf, Batch, EventRecord, FailedAction, Failure, QueuedEvents, Requeue, SavedBy, SessionQuery,
+    Store, StoreError, Which,
 };
 
 use crate::support::{World, bash, call, event, prompt, record_with, stop, turn};
@@ -375,13 +375,13 @@ fn a_turn_that_waits_for_a_model_is_found_exactly_once() {
     store.queue().release(&batch, &outage(), None, now).unwrap();
     let filters = Filters::new(ProjectScope::All);
     assert_eq!(store.index().waiting(&filters).unwrap(), [], "search finds its memory");
-    assert_eq!(store.sessions().list(None, 1).unwrap()[0].pending, 0);
+    assert_eq!(store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].pending, 0);
     store.index().clear().unwrap();
     while store.index().fill().unwrap() {}
     assert!(matching(&store, "task") > 0, "the turn is indexed again although its events are still there");
     // An open turn is ended by silence, even while its session waits for a model.
     begin(&world, "a", 2);
-    let ends = store.sessions().list(None, 1).unwrap()[0].last_activity_at.after(SILENCE);
+    let ends = store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].last_activity_at.after(SILENCE);
     store.queue().requeue(Requeue::Delayed, Time::now()).unwrap();
     assert_eq!(store.queue().next_due(SILENCE).unwrap(), Some(ends));
     assert_eq!(claim(&mut store, ends).unwrap().prompt_number, 2);

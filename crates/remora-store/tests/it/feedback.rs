@@ -7,7 +7,7 @@ use remora_core::memory::{Memory, Observation, ObservationType};
 use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
 use remora_store::retrievals::{Item, Moment, Retrieval};
-use remora_store::{EventRecord, Recall, SaveFor, SavedBy, Store, locate};
+use remora_store::{EventRecord, Recall, SaveFor, SavedBy, SessionQuery, Store, locate};
 
 use crate::support::{World, event, prompt, stop, turn};
 
@@ -60,7 +60,7 @@ fn learn(store: &mut Store, titles: &[String]) {
 }
 
 fn inject(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
-    let session = store.sessions().named(project).unwrap()[0].id;
+    let session = store.sessions().list(&SessionQuery::named(project)).unwrap()[0].id;
     let item = |id: &&str| Item {
         id: (*id).to_owned(),
         score: Some(0.8),

@@ -4,7 +4,7 @@ use remora_core::ids::SessionId;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
 use remora_store::retrievals::{Item, Moment, Retrieval, WhichRetrievals};
-use remora_store::{Ledger, Store};
+use remora_store::{Ledger, SessionQuery, Store};
 
 use crate::support::{World, prompt, record_with, turn};
 
@@ -33,7 +33,7 @@ fn ledger(passages: &[u64], records: &[&str]) -> Ledger {
 fn sessions(world: &World, store: &Store) -> [SessionId; 2] {
     ["a", "b"].map(|name| {
         world.hook(&record_with(name, turn(name), prompt("go")));
-        store.sessions().named(name).unwrap()[0].id
+        store.sessions().list(&SessionQuery::named(name)).unwrap()[0].id
     })
 }
 

@@ -7,7 +7,7 @@ use remora_core::privacy::clean;
 use remora_core::time::Time;
 use remora_store::{
     Batch, Ended, EventRecord, EventRow, FailedAction, Failure, HostProcess, QueuedEvents, ReadOnly, Requeue,
-    Store, StoreError, Which,
+    SessionQuery, Store, StoreError, Which,
 };
 use remora_sys::process::Identity;
 
@@ -377,7 +377,7 @@ fn silence_ends_a_turn_unless_its_host_lives_and_the_turn_goes_on() {
     }
     let store = world.open();
     let name = |store: &Store, id| {
-        let sessions = store.sessions().list(None, 10).unwrap();
+        let sessions = store.sessions().list(&SessionQuery::latest(10)).unwrap();
         sessions.into_iter().find(|row| row.id == id).unwrap().content_session_id
     };
     let later = Time::now().after(Duration::from_mins(6));
@@ -628,7 +628,7 @@ fn a_clock_that_was_ahead_affects_neither_other_sessions_nor_its_own() {
     let store = world.open();
     // The earlier session is over, because its host is gone and another began. The later one is still open.
     let batch = store.queue().claim("me", 100, silence, now, &mut |_, _| false).unwrap().unwrap();
-    let sessions = store.sessions().list(None, 10).unwrap();
+    let sessions = store.sessions().list(&SessionQuery::latest(10)).unwrap();
     assert_eq!(sessions.iter().find(|row| row.id == batch.session).unwrap().content_session_id, "ahead");
     assert_eq!(
         store.queue().claim("me", 100, silence, now, &mut |_, _| false).unwrap(),
@@ -642,5 +642,5 @@ fn a_clock_that_was_ahead_affects_neither_other_sessions_nor_its_own() {
         assert!(row.last_activity_at < limit && row.started_at < limit, "{row:?}");
     }
     send("here", Time::now(), bash("make test"));
-    assert_eq!(store.sessions().list(None, 1).unwrap()[0].content_session_id, "here");
+    assert_eq!(store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].content_session_id, "here");
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
 use remora_store::retrievals::{Moment, Retrieval};
-use remora_store::{BacklogOf, Call, CallOutcome, FailedAction, Failure, Pruned, Spent, UsageQuery, Which};
+use remora_store::{
+    BacklogOf, Call, CallOutcome, FailedAction, Failure, Pruned, SessionQuery, Spent, UsageQuery, Which,
+};
 
 use crate::support::{World, prompt, record_with, stop, turn};
 
@@ -46,7 +48,7 @@ fn logs_and_failed_payloads_expire_and_memory_stays() {
     assert_eq!(store.queue().backlog(BacklogOf::Unfinished).unwrap(), None);
     assert!(store.queue().backlog(BacklogOf::Failed).unwrap().unwrap().bytes > 0);
 
-    let session = store.sessions().list(None, 1).unwrap()[0].id;
+    let session = store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].id;
     store
         .injections()
         .log(&Retrieval {
@@ -83,5 +85,5 @@ fn logs_and_failed_payloads_expire_and_memory_stays() {
     );
     assert!(backups.join("mine.db").exists() && !backups.join("before-schema-1-1.db").exists());
     assert_eq!((store.counts().unwrap().prompts, store.index().size().unwrap()), (1, 1), "it can be found");
-    assert_eq!(store.sessions().list(None, 1).unwrap()[0].events, 2, "the traces stay");
+    assert_eq!(store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].events, 2, "the traces stay");
 }

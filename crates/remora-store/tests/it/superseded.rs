@@ -11,7 +11,7 @@ use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
 use remora_store::search::Filters;
-use remora_store::{EventRecord, KnownSession, Recall, SaveFor, SavedBy, Store, locate};
+use remora_store::{EventRecord, KnownSession, Recall, SaveFor, SavedBy, SessionQuery, Store, locate};
 
 use crate::support::{World, event, prompt, stop, turn};
 
@@ -160,7 +160,7 @@ fn the_summary_of_a_session_is_the_newest_that_is_not_a_checkpoint() {
     let project = store.projects().list().unwrap()[0].id;
     let summaries = store.injections().session_context(project, Recall::Everything, 5).unwrap().summaries;
     assert_eq!(summaries.iter().map(|session| session.request.as_str()).collect::<Vec<_>>(), ["second"]);
-    let session = store.sessions().named("a").unwrap()[0].id;
+    let session = store.sessions().list(&SessionQuery::named("a")).unwrap()[0].id;
     assert_eq!(store.records().summaries_of(session).unwrap().len(), 3, "history is kept");
 }
 

@@ -15,7 +15,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_search::{Searcher, index_next};
 use remora_server::embedders;
-use remora_store::{Counts, DataDir, Enqueued, EventRow, SavedBy, SessionRow, Store};
+use remora_store::{Counts, DataDir, Enqueued, EventRow, SavedBy, SessionQuery, SessionRow, Store};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -78,7 +78,8 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     for (number, lines) in sessions()?.iter().enumerate() {
         let is_shown = number == 0 && !app.json;
         replay(&dir, &mut store, lines, &mut tally)?;
-        let session = store.sessions().list(None, 1)?.into_iter().next().filter(|_| is_shown);
+        let session =
+            store.sessions().list(&SessionQuery::latest(1))?.into_iter().next().filter(|_| is_shown);
         // Observing deletes the tool calls that are shown here.
         if let Some(session) = &session {
             print_session(&store, session)?;
@@ -89,7 +90,7 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
             print_recalled(&mut store, session)?;
         }
     }
-    let (counts, sessions) = (store.counts()?, store.sessions().list(None, 10)?);
+    let (counts, sessions) = (store.counts()?, store.sessions().list(&SessionQuery::latest(10))?);
     if let Temporary::Kept(_) = temporary {
         bring_past(&dir, &mut store)?;
     }
