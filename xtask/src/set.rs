@@ -78,7 +78,7 @@ impl Collection {
             store.queue().confirm(&batch, &Memory::default(), None, Time::now())?;
         }
         let project =
-            store.projects().at(&locate(Path::new(&directory)))?.ok_or("the project is missing")?.id;
+            store.projects().get(&locate(Path::new(&directory)))?.ok_or("the project is missing")?.id;
         let mut turns = HashMap::new();
         for session in store.sessions().list(&SessionQuery::of_project(project, u32::MAX))? {
             for prompt in store.records().prompts(session.id)? {

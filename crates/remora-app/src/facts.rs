@@ -75,7 +75,7 @@ pub fn list_all(store: &Store) -> Result<Vec<Entry>, AppError> {
 
 /// Every statement about a key, latest first.
 pub fn history(store: &Store, selector: &ProjectSelector, key: &str) -> Result<Vec<Entry>, AppError> {
-    let rows = store.facts().history(scope(store, selector)?, &key.into())?;
+    let rows = store.facts().list(FactsOf::History { project: scope(store, selector)?, key: &key.into() })?;
     if rows.is_empty() {
         return Err(AppError::UnknownFact(key.to_owned()));
     }
@@ -136,7 +136,7 @@ pub fn change(store: &mut Store, request: &SetRequest, now: Time) -> Result<Set,
 
 /// The current statement about a key or, if none holds, the last one.
 fn latest(store: &Store, project: Option<ProjectId>, key: &FactKey) -> Result<Option<FactRow>, AppError> {
-    let mut rows = store.facts().history(project, key)?;
+    let mut rows = store.facts().list(FactsOf::History { project, key })?;
     let place = rows.iter().position(|row| row.valid_to.is_none()).unwrap_or(0);
     Ok((place < rows.len()).then(|| rows.swap_remove(place)))
 }
@@ -188,7 +188,8 @@ pub fn undo(store: &mut Store, id: &str, by: SavedBy, now: Time) -> Result<Entry
 
 /// Checks that `by` may end the current value of a key. A program may neither end nor replace a person's statement.
 fn check_end(store: &Store, project: Option<ProjectId>, key: &FactKey, by: SavedBy) -> Result<(), AppError> {
-    let holds = store.facts().history(project, key)?.into_iter().find(|row| row.valid_to.is_none());
+    let holds =
+        store.facts().list(FactsOf::History { project, key })?.into_iter().find(|row| row.valid_to.is_none());
     match (by, holds.map(|row| row.fact.source)) {
         (SavedBy::Program, Some(FactSource::User)) => Err(needs_person("end what a person said", "rm", key)),
         _ => Ok(()),
@@ -213,6 +214,6 @@ fn entry(store: &Store, row: FactRow) -> Result<Entry, AppError> {
         .transpose()?
         .flatten()
         .map(|session| session.name);
-    let conflicts = store.facts().conflicts(row.project_id, &row.fact.key)?;
+    let conflicts = store.facts().list(FactsOf::Conflicts { project: row.project_id, key: &row.fact.key })?;
     Ok(Entry { row, session, conflicts })
 }

@@ -8,7 +8,9 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_search::{Results, plain_words};
-use remora_store::forget::{Criteria, Erased, ForgetPlan, Forgetting, PlannedRecord, Reason, Terms};
+use remora_store::forget::{
+    Criteria, Erased, ForgetPlan, ForgetQuery, Forgetting, PlannedRecord, Purge, Reason, Terms,
+};
 use remora_store::{SavedBy, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -170,7 +172,9 @@ pub fn plan(
         ForgetRequest::Matching(_) => Vec::new(),
     };
     let files = match &terms {
-        Terms { topic: Some(topic), project: None, .. } => store.forget().files_with(topic)?,
+        Terms { topic: Some(topic), project: None, .. } => {
+            remora_store::forget::files_with(store.dir(), topic)?
+        }
         _ => Vec::new(),
     };
     let described = store.forget().describe(&doomed)?.into_iter();
@@ -193,7 +197,9 @@ fn repeated_in(store: &Store, ids: &[String], doomed: &ForgetPlan) -> Result<Vec
     let named: Vec<RecordId> = ids.iter().filter_map(|id| record_id(id)).collect();
     let mut others: Vec<RecordId> = repeats(store, &named)?.into_iter().collect();
     others.retain(|other| !doomed.contains(*other));
-    let described = store.forget().describe(&store.forget().select(&others, Reason::Literal)?)?;
+    let described = store
+        .forget()
+        .describe(&store.forget().plan(ForgetQuery::Records { ids: &others, reason: Reason::Literal })?)?;
     let own = described.into_iter().filter(|record| others.contains(&record.id));
     Ok(own.map(|record| planned(record, &BTreeMap::new())).collect())
 }
@@ -207,7 +213,9 @@ fn by_ids(store: &Store, ids: &[String]) -> Result<(ForgetPlan, Vec<String>), Ap
     let mut doomed = ForgetPlan::default();
     for id in ids {
         let found = match record_id(id) {
-            Some(record) => store.forget().select(&[record], Reason::Named)?,
+            Some(record) => {
+                store.forget().plan(ForgetQuery::Records { ids: &[record], reason: Reason::Named })?
+            }
             None => ForgetPlan::default(),
         };
         if found.is_empty() {
@@ -258,12 +266,14 @@ fn by_conditions(
         _ if *everything => return Err(AppError::NeedsOneProject),
         _ => return Err(AppError::NothingToForget),
     };
-    let mut doomed = store.forget().plan(&criteria)?;
+    let mut doomed = store.forget().plan(ForgetQuery::Matching(&criteria))?;
     let mut scores = BTreeMap::new();
     if let Some(results) = similar {
         for hit in results.hits.iter().filter(|hit| hit.score >= *threshold) {
             if !doomed.contains(hit.id) {
-                doomed.merge(store.forget().select(&[hit.id], Reason::Similar)?);
+                doomed.merge(
+                    store.forget().plan(ForgetQuery::Records { ids: &[hit.id], reason: Reason::Similar })?,
+                );
                 scores.insert(hit.id, hit.score);
             }
         }
@@ -334,8 +344,7 @@ pub fn hide(
     let terms = Terms { undo, who: by, ..plan.terms.clone() };
     let Forgetting { id, records, purge_at, .. } = store.forget().forget(&plan.doomed, &terms, now)?;
     if undo.is_zero() {
-        store.forget().end_undo(now)?;
-        store.forget().purge(now)?;
+        store.forget().purge(Purge::All, now)?;
     }
     Ok(Forgotten {
         id,
@@ -351,7 +360,7 @@ pub fn hide(
 /// Deletes what can no longer be undone, and removes it from every file of the data directory. May take seconds.
 /// Returns `None` if there was nothing to do.
 pub fn finish(store: &mut Store, now: Time) -> Result<Option<Erased>, AppError> {
-    store.forget().purge(now)?;
+    store.forget().purge(Purge::Due, now)?;
     Ok(store.forget().erase()?)
 }
 
@@ -372,7 +381,8 @@ pub fn check_author(store: &Store, plan: &Plan) -> Result<(), AppError> {
 
 /// Undoes a forgetting: the given one, or the latest that can be undone. A program cannot undo a person's.
 pub fn undo(store: &mut Store, which: Option<i64>, by: SavedBy, now: Time) -> Result<Forgetting, AppError> {
-    if let (SavedBy::Program, Some((id, false))) = (by, store.forget().undoable(which, now)?) {
+    let undone = waiting(store, now)?.into_iter().find(|one| which.is_none_or(|id| id == one.id));
+    if let (SavedBy::Program, Some(Forgetting { id, by_program: false, .. })) = (by, undone) {
         return Err(AppError::NeedsPerson {
             what: "restore what a person forgot".to_owned(),
             command: format!("remora forget undo {id}"),

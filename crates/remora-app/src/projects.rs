@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use remora_core::time::Time;
-use remora_store::{Joined, ProjectRow, Store, locate};
+use remora_store::{Joined, JoinedBy, ProjectRow, Store, locate};
 
 use crate::{AppError, project_named};
 
@@ -19,13 +19,13 @@ pub fn join(store: &mut Store, name: &str, directory: &Path, now: Time) -> Resul
 
 /// The directory that this one shares a project with, if only the same origin connects them.
 pub fn joined(store: &Store, directory: &Path) -> Result<Option<Joined>, AppError> {
-    Ok(store.projects().joined(&locate(directory))?)
+    Ok(store.projects().joined(JoinedBy::Place(&locate(directory)))?)
 }
 
 /// Makes a directory a project of its own. Existing records stay in the old project.
 pub fn split(store: &mut Store, directory: &Path, now: Time) -> Result<ProjectRow, AppError> {
     let place = locate(directory);
-    if store.projects().at(&place)?.is_none() {
+    if store.projects().get(&place)?.is_none() {
         return Err(AppError::UnknownDirectory(directory.to_owned()));
     }
     store.projects().split(&place, now)?.ok_or_else(|| AppError::NotShared(directory.to_owned()))

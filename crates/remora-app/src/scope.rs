@@ -36,7 +36,7 @@ pub fn project(store: &Store, selector: &ProjectSelector) -> Result<ProjectId, A
         ProjectSelector::All => Err(AppError::NeedsOneProject),
         ProjectSelector::Project(name) => project_named(store, name).map(|project| project.id),
         ProjectSelector::Directory(directory) => {
-            let found = store.projects().at(&locate(directory))?;
+            let found = store.projects().get(&locate(directory))?;
             found.map(|project| project.id).ok_or_else(|| AppError::UnknownDirectory(directory.clone()))
         }
     }

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use remora_core::document::ProjectScope;
 use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_net::{Health, Outage};
 use remora_store::pause::{self, Pause};
-use remora_store::search::EmbeddingProgress;
+use remora_store::search::IndexState;
 use remora_store::{
     Backlog, BacklogOf, Counts, DataDir, ReadOnly, SCHEMA_VERSION, SessionQuery, Spent, Store, StoreError,
     UsageQuery, problems, spool,
@@ -108,7 +109,7 @@ pub struct Embedding {
 #[derive(Debug, Serialize)]
 pub struct NotesStatus {
     pub source: String,
-    pub known: u64,
+    pub known: usize,
     pub problem: Option<String>,
 }
 
@@ -181,7 +182,7 @@ struct KnownState {
     /// Bytes of waiting events.
     pending_bytes: u64,
     failed_bytes: u64,
-    index: Option<EmbeddingProgress>,
+    index: Option<IndexState>,
 }
 
 fn known(store: &Store, now: Time) -> Result<KnownState, StoreError> {
@@ -199,7 +200,7 @@ fn known(store: &Store, now: Time) -> Result<KnownState, StoreError> {
         waiting: store.queue().backlog(BacklogOf::AwaitingModel)?,
         pending_bytes: payload_bytes(store, BacklogOf::Unfinished)?,
         failed_bytes: payload_bytes(store, BacklogOf::Failed)?,
-        index: Some(store.index().embedding_progress()?),
+        index: Some(store.index().state(ProjectScope::All)?),
     })
 }
 
@@ -240,11 +241,11 @@ fn observer(dir: &DataDir, settings: &Settings, daemon: &DaemonStatus, spent_tod
     }
 }
 
-fn embedding(settings: &Settings, daemon: &DaemonStatus, index: Option<EmbeddingProgress>) -> Embedding {
+fn embedding(settings: &Settings, daemon: &DaemonStatus, index: Option<IndexState>) -> Embedding {
     let provider = settings.search.embedder.as_str();
     let health = daemon.embedder.clone().filter(|health| health.provider == provider);
     let (documents, vectors, missing) =
-        index.as_ref().map_or((0, 0, 0), |index| (index.documents, index.with_vector, index.waiting));
+        index.as_ref().map_or((0, 0, 0), |index| (index.documents, index.with_vector, index.to_embed));
     Embedding {
         provider,
         model: index.and_then(|index| index.model),

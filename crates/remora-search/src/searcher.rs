@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use remora_core::ids::DocumentId;
-use remora_store::search::{Filters, Outline};
+use remora_store::search::{Filters, Outline, ShownBy};
 use remora_store::{Store, StoreError};
 use rustc_hash::FxHashMap;
 
@@ -289,7 +289,7 @@ impl Look<'_> {
             passed.truncate(most);
             return Ok(passed);
         }
-        let all = store.index().all_passing(filters)?;
+        let all = store.index().newest(filters, usize::MAX, ShownBy::AllDocuments)?;
         Ok(self.resident.nearest_of(filters.scope, self.vector, most, &all))
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use remora_app::AppError;
 use remora_app::forget::{self, ForgetRequest, Forgotten, Plan};
 use remora_core::time::Time;
-use remora_store::forget::Erased;
+use remora_store::forget::{Erased, NextStep};
 use remora_store::{DataDir, SavedBy, Store, StoreError, problems};
 use tokio::sync::watch;
 
@@ -24,11 +24,15 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     loop {
         news.borrow_and_update();
-        let due = shared.reader.call(|store| store.forget().next_purge()).await;
+        let due = shared.reader.call(|store| store.forget().next_step()).await;
         let wait = match due {
             Ok(None) => None,
-            Ok(Some(due)) => {
-                Some(due.since(Time::now()).max(IDLE_AFTER.saturating_sub(shared.activity.quiet_for())))
+            Ok(Some(step)) => {
+                let due = match step {
+                    NextStep::Erase => Duration::ZERO,
+                    NextStep::PurgeAt(at) => at.since(Time::now()),
+                };
+                Some(due.max(IDLE_AFTER.saturating_sub(shared.activity.quiet_for())))
             }
             Err(_) => Some(AFTER_ERROR),
         };

@@ -63,7 +63,7 @@ async fn look(shared: &Shared, seen: &mut HashMap<ProjectId, Time>) -> Result<()
             continue;
         }
         let Some(files) = changed_in(Path::new(&root)).await else { continue };
-        shared.writer.call(move |store| store.files().set_changed(project, &files)).await?;
+        shared.writer.call(move |store| store.files().set_uncommitted(project, &files)).await?;
     }
     Ok(())
 }

@@ -3,9 +3,10 @@
 //! A process that changes this data or the files holds the lock, because two at once would undo each other's work.
 
 use remora_core::context::TimelineItem;
+use remora_core::document::ProjectScope;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use crate::handles::{KnownFiles, Projects};
@@ -74,21 +75,19 @@ pub struct Touched {
 }
 
 impl KnownFiles<'_> {
-    /// All projects with context files.
-    pub fn all_context_files(self) -> Result<Vec<(ProjectId, Vec<FilesAt>)>, StoreError> {
-        let sql = "SELECT id, context_files FROM projects WHERE context_files IS NOT NULL ORDER BY id";
+    /// The projects of a scope that have context files.
+    pub fn context_files(self, scope: ProjectScope) -> Result<Vec<(ProjectId, Vec<FilesAt>)>, StoreError> {
+        let sql = "SELECT id, context_files FROM projects WHERE context_files IS NOT NULL AND (?1 IS NULL OR id = ?1)
+                   ORDER BY id";
+        let project = match scope {
+            ProjectScope::All => None,
+            ProjectScope::One(project) => Some(project.0),
+        };
         let mut statement = self.0.db.prepare_cached(sql)?;
         let rows = statement
-            .query_map([], |row| Ok((ProjectId(row.get(0)?), row.get::<_, String>(1)?)))?
+            .query_map([project], |row| Ok((ProjectId(row.get(0)?), row.get::<_, String>(1)?)))?
             .collect::<Result<Vec<_>, _>>()?;
-        rows.into_iter().map(|(project, json)| Ok((project, parse(&json)?))).collect()
-    }
-
-    pub fn context_files(self, project: ProjectId) -> Result<Vec<FilesAt>, StoreError> {
-        let sql = "SELECT context_files FROM projects WHERE id = ?1";
-        let json: Option<Option<String>> =
-            self.0.db.query_row(sql, [project.0], |row| row.get(0)).optional()?;
-        json.flatten().map_or(Ok(Vec::new()), |json| parse(&json))
+        rows.into_iter().map(|(project, json)| Ok((project, serde_json::from_str(&json)?))).collect()
     }
 
     /// The latest observations with the files they modified, or else read, newest first.
@@ -163,10 +162,6 @@ pub(crate) fn changed_in_place(db: &Connection) -> Result<(), StoreError> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('memory_changed', randomblob(8))";
     db.prepare_cached(sql)?.execute([])?;
     Ok(())
-}
-
-fn parse(json: &str) -> Result<Vec<FilesAt>, StoreError> {
-    Ok(serde_json::from_str(json)?)
 }
 
 #[cfg(test)]

@@ -62,11 +62,12 @@ pub use error::{SchemaAge, StoreError};
 pub use facts::{Contradiction, FactRow, FactsOf, NewFact, SetFact};
 pub use feed::RunningTurn;
 pub use feedback::Judged;
-pub use known_files::{AboutLine, KnownFile};
+pub use file_since::MainFile;
+pub use known_files::{AboutLine, FileQuery, KnownFile};
 pub use ledger::Ledger;
 pub use listing::{Cursor, FoundProject, News, Page, Selection, ToolEvent};
 pub use material::Recall;
-pub use project::{Joined, ProjectRow};
+pub use project::{Joined, JoinedBy, ProjectKey, ProjectRow};
 pub use queue::{
     Backlog, BacklogOf, Batch, Ended, FailedAction, Failure, Queued, QueuedEvents, Requeue, TurnRef, Which,
 };

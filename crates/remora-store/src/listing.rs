@@ -219,7 +219,7 @@ impl Projects<'_> {
         }
         let found = match named.pop() {
             Some(project) => Some(project),
-            None => self.0.projects().at(&locate(wanted.as_ref()))?,
+            None => self.0.projects().get(&locate(wanted.as_ref()))?,
         };
         Ok(found.map_or(FoundProject::None, |project| FoundProject::One(Box::new(project))))
     }

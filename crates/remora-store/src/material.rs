@@ -14,7 +14,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use crate::handles::{Injections, Records};
 use crate::saving::{self, SavedBy};
-use crate::{FactRow, Store, StoreError, feedback, rows};
+use crate::{FactRow, FactsOf, Store, StoreError, feedback, rows};
 
 /// Candidates for the session start: the newest observations, the newest decisions and bugfixes among the last
 /// `FAR_BACK`, and the pinned ones. The usual token limit has room for about a quarter of them.
@@ -69,14 +69,14 @@ impl Injections<'_> {
         let wrong = self.0.records().called_wrong(project)?;
         let mut observations = self.0.known(project, recall)?;
         observations.retain(|known| known.may_be_injected(&wrong));
-        let uncommitted = self.0.files().changed(project)?;
+        let uncommitted = self.0.files().uncommitted(project)?;
         let mut hot_files = uncommitted.clone();
         for file in observations.iter().take(RECENT_OBSERVATIONS).filter_map(|known| known.file.as_ref()) {
             if !hot_files.contains(file) {
                 hot_files.push(file.clone());
             }
         }
-        let facts = self.0.facts().trusted(project, MIN_TRUST)?;
+        let facts = self.0.facts().list(FactsOf::Trusted { project, min_trust: MIN_TRUST })?;
         let (typed, facts): (Vec<FactRow>, Vec<FactRow>) = facts.into_iter().partition(is_rule_of_user);
         let name = "SELECT name FROM projects WHERE id = ?1";
         let project_name = self.0.db.query_row(name, [project.0], |row| row.get(0)).optional()?;

@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::backup::{self, verify};
 use crate::capture::enqueue;
 use crate::files::Files;
+use crate::forget::Purge;
 use crate::queue::Due;
 use crate::{SchemaAge, StoreError, connection, private_turns, problems, schema, spool};
 use remora_data::DataDir;
@@ -140,7 +141,7 @@ impl Store {
             // imported.
             store.keep_forgotten()?;
             store.ingest_spool();
-            store.forget().purge(dir.now())?;
+            store.forget().purge(Purge::Due, dir.now())?;
             store.clamp_future_times(dir.now())?;
             // Without a reserve, a full disk costs events. `remora doctor` reports that.
             let _ = spool::keep_reserve(dir);

@@ -8,7 +8,7 @@ use remora_app::{AppError, Caller, ProjectSelector, REACH_HINT, Reach};
 use remora_client::{poke, presence};
 use remora_core::settings::{Problem, Settings};
 use remora_core::time::Time;
-use remora_store::{DataDir, ReadOnly, Store};
+use remora_store::{DataDir, ReadOnly, Store, forget::NextStep};
 
 use crate::command::context_files;
 use crate::env;
@@ -90,7 +90,8 @@ impl App {
 
     /// Without a daemon, a command erases forgotten records from the files once they can no longer be undone.
     fn finish_forgetting(&self, store: &mut Store) {
-        let is_due = store.read_only().is_none() && store.forget().must_erase().unwrap_or(false);
+        let is_due =
+            store.read_only().is_none() && matches!(store.forget().next_step(), Ok(Some(NextStep::Erase)));
         if !is_due || presence::find(&self.dir).is_ok_and(|daemon| daemon.is_some()) {
             return;
         }

@@ -69,7 +69,7 @@ fn session_in(
     if let Some(known) = store.sessions().known(session)? {
         return Ok(Some(known));
     }
-    let project = store.projects().at(&locate(Path::new(directory)))?;
+    let project = store.projects().get(&locate(Path::new(directory)))?;
     Ok(project.map(|project| KnownSession { id: NEW_SESSION, project: project.id, last_prompt_at: None }))
 }
 

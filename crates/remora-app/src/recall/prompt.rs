@@ -165,7 +165,7 @@ pub fn submit(
         return Ok(None);
     }
     let Some(known) = super::session_in(store, session, directory)? else { return Ok(None) };
-    if !wants_memories && store.notes().not_injected(known.id)?.is_empty() {
+    if !wants_memories && store.notes().always_injected(Some(known.id))?.is_empty() {
         return Ok(None);
     }
     let request = PromptRequest {
@@ -246,7 +246,7 @@ fn choose(
     let _snapshot = store.snapshot()?;
     let memory = &settings.memory;
     let notes = match memory.notes_source() {
-        Some(_) => store.notes().not_injected(request.session)?,
+        Some(_) => store.notes().always_injected(Some(request.session))?,
         None => Vec::new(),
     };
     let mut chosen = Vec::new();

@@ -82,7 +82,7 @@ impl World {
 
     pub(crate) fn project(&self, name: &str) -> ProjectId {
         let place = locate(Path::new(&format!("/nowhere/{name}")));
-        self.store.projects().at(&place).unwrap().unwrap().id
+        self.store.projects().get(&place).unwrap().unwrap().id
     }
 
     pub(crate) fn query(&self, project: &str, text: &str) -> SearchQuery {

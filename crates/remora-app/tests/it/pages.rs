@@ -128,7 +128,7 @@ fn files_days_and_moments_are_those_of_live_observations() {
     world.turn("web", "three", "x", &about("Third", "src/door.ts"), days(1));
     let ask = |part: &str| FilesRequest { part: part.into(), limit: 10, ..FilesRequest::default() };
     let all = files(&world.store, &ask("")).unwrap();
-    let found: Vec<_> = all.items.iter().map(|one| (one.file.path.as_str(), one.file.observations)).collect();
+    let found: Vec<_> = all.items.iter().map(|one| (one.path.as_str(), one.observations)).collect();
     assert_eq!((found, all.total), (vec![("src/door.ts", 1), ("src/lock.rs", 2)], 2));
     let locks = files(&world.store, &ask("LOCK")).unwrap();
     assert_eq!(

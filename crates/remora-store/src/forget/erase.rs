@@ -39,31 +39,18 @@ struct Purged {
     project: Option<i64>,
 }
 
-impl Forget<'_> {
-    /// Whether files may still hold purged data.
-    pub fn must_erase(self) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM forgettings WHERE purged_at IS NOT NULL";
-        Ok(self.0.db.prepare_cached(sql)?.exists([])?)
-    }
-
-    /// Files that contain this text in their bytes, free pages included, and that [`Forget::erase`] would change.
-    pub fn files_with(self, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
-        let database = self.0.dir().database();
-        let mut files = vec![
-            with_suffix(&database, "-wal"),
-            database,
-            self.0.dir().log(),
-            with_suffix(&self.0.dir().log(), ".1"),
-        ];
-        files.extend(copies(self.0.dir())?);
-        let mut found = Vec::new();
-        for path in files {
-            if bytes::has(&path, topic).map_err(StoreError::file(&path))? {
-                found.push(path);
-            }
+/// Files that contain this text in their bytes, free pages included, and that [`Forget::erase`] would change.
+pub fn files_with(dir: &DataDir, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
+    let database = dir.database();
+    let mut files = vec![with_suffix(&database, "-wal"), database, dir.log(), with_suffix(&dir.log(), ".1")];
+    files.extend(copies(dir)?);
+    let mut found = Vec::new();
+    for path in files {
+        if bytes::has(&path, topic).map_err(StoreError::file(&path))? {
+            found.push(path);
         }
-        Ok(found)
     }
+    Ok(found)
 }
 
 impl Forget<'_> {

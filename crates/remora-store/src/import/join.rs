@@ -33,7 +33,7 @@ impl Projects<'_> {
         }
         retention::audit(&transaction, "project join", &place.root, at)?;
         transaction.commit()?;
-        self.0.projects().at(place)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
+        self.0.projects().get(place)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
     }
 }
 

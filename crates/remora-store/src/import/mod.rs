@@ -18,7 +18,7 @@ use uuid::{Builder, Uuid};
 
 use crate::handles::{Projects, Records, Sessions};
 use crate::search::documents;
-use crate::{Place, ProjectRow, StoreError, project, schema};
+use crate::{Place, StoreError, project, schema};
 
 /// Prefix of a source that marks the user's own word as imported.
 pub(crate) const IMPORTED: &str = "import:";
@@ -67,13 +67,6 @@ pub fn derived_uuid(parts: &[&str]) -> Uuid {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hash.finalize()[..16]);
     Builder::from_custom_bytes(bytes).into_uuid()
-}
-
-impl Projects<'_> {
-    /// A project by its id.
-    pub fn get(self, id: ProjectId) -> Result<Option<ProjectRow>, StoreError> {
-        Ok(self.0.projects().list()?.into_iter().find(|project| project.id == id))
-    }
 }
 
 impl Projects<'_> {

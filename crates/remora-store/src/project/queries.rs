@@ -22,6 +22,34 @@ pub struct ProjectRow {
     pub origin: Option<String>,
 }
 
+/// Names one project.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ProjectKey<'a> {
+    Id(ProjectId),
+    /// A directory of it.
+    Place(&'a Place),
+}
+
+impl From<ProjectId> for ProjectKey<'_> {
+    fn from(id: ProjectId) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl<'a> From<&'a Place> for ProjectKey<'a> {
+    fn from(place: &'a Place) -> Self {
+        Self::Place(place)
+    }
+}
+
+/// Names the directory that joined a project.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum JoinedBy<'a> {
+    Place(&'a Place),
+    /// The directory joined its project when this session began.
+    Session(SessionId),
+}
+
 impl Projects<'_> {
     pub fn list(self) -> Result<Vec<ProjectRow>, StoreError> {
         self.0.rows(
@@ -42,20 +70,22 @@ impl Projects<'_> {
         )
     }
 
-    /// The project of a directory, if it is known, by the same rules as for an event from there.
-    pub fn at(self, place: &Place) -> Result<Option<ProjectRow>, StoreError> {
-        let Some(id) = project::project_of(&self.0.db, place)? else { return Ok(None) };
+    /// A project by its id, or of a directory, if it is known, by the same rules as for an event from there.
+    pub fn get<'a>(self, project: impl Into<ProjectKey<'a>>) -> Result<Option<ProjectRow>, StoreError> {
+        let id = match project.into() {
+            ProjectKey::Id(id) => Some(id),
+            ProjectKey::Place(place) => project::project_of(&self.0.db, place)?,
+        };
+        let Some(id) = id else { return Ok(None) };
         Ok(self.0.projects().list()?.into_iter().find(|project| project.id == id))
     }
 
     /// The project that a directory joined, only because it has the same origin or is below the project's root.
-    pub fn joined(self, place: &Place) -> Result<Option<Joined>, StoreError> {
-        Ok(project::joined(&self.0.db, place)?)
-    }
-
-    /// The same for a directory that joined its project when this session began.
-    pub fn joined_with(self, session: SessionId) -> Result<Option<Joined>, StoreError> {
-        Ok(project::joined_with(&self.0.db, session)?)
+    pub fn joined(self, by: JoinedBy<'_>) -> Result<Option<Joined>, StoreError> {
+        Ok(match by {
+            JoinedBy::Place(place) => project::joined(&self.0.db, place)?,
+            JoinedBy::Session(session) => project::joined_with(&self.0.db, session)?,
+        })
     }
 }
 
@@ -68,6 +98,6 @@ impl Projects<'_> {
             retention::audit(&transaction, "project split", &place.root, now)?;
         }
         transaction.commit()?;
-        if split.is_none() { Ok(None) } else { self.0.projects().at(place) }
+        if split.is_none() { Ok(None) } else { self.0.projects().get(place) }
     }
 }

@@ -9,8 +9,8 @@ use crate::backup::verify;
 use crate::search::filters::Conditions;
 use crate::search::finding::passing_sql;
 use crate::search::rows::outlines_sql;
-use crate::search::{Filters, Weights};
-use crate::{NewFact, Recall, SavedBy, Selection, SessionQuery, Store, material};
+use crate::search::{Filters, ShownBy, VectorRow, Weights};
+use crate::{FactsOf, NewFact, Recall, SavedBy, Selection, SessionQuery, Store, material};
 
 const SCHEMA_9: &str = include_str!("../../tests/fixtures/version_9.sql");
 const ROWS_9: &str = include_str!("../../tests/fixtures/version_9_rows.sql");
@@ -182,16 +182,23 @@ fn data_that_version_9_stored_differently_is_read_unchanged() {
     assert_eq!((fact(1).scope, fact(1).fact.value.as_str()), (FactScope::Global, "helix"));
     assert_eq!((fact(2).valid_to, fact(4).valid_to), (Some(Time(300)), None));
     assert_eq!((fact(5).valid_to, fact(6).valid_to), (Some(Time(401)), None));
-    assert_eq!(store.facts().conflicts(Some(ProjectId(4)), &"host".into()).unwrap(), [], "both held");
+    assert_eq!(
+        store.facts().list(FactsOf::Conflicts { project: Some(ProjectId(4)), key: &"host".into() }).unwrap(),
+        [],
+        "both held"
+    );
     assert_eq!(store.counts().unwrap().facts, 3);
 
     assert_eq!(store.notes().get(NoteId(7)).unwrap().unwrap().title, "Harbour");
     let vault: String = store.db.query_row("SELECT vault FROM notes", [], |row| row.get(0)).unwrap();
     assert_eq!(vault, "/home/dev/vault");
-    assert_eq!(store.notes().always_injected().unwrap()[0].text, "The harbour");
+    assert_eq!(store.notes().always_injected(None).unwrap()[0].text, "The harbour");
     assert!(store.injections().before(SessionId(1)).unwrap().records.contains(&"3".parse().unwrap()));
     assert_eq!(store.records().summary(SummaryId(2)).unwrap().unwrap().summary.files_edited, ["src/tide.rs"]);
-    assert_eq!(store.files().context_files(ProjectId(1)).unwrap()[0].files, ["CLAUDE.md"]);
+    assert_eq!(
+        store.files().context_files(ProjectScope::One(ProjectId(1))).unwrap()[0].1[0].files,
+        ["CLAUDE.md"]
+    );
     for uuid in ["SELECT uuid FROM user_prompts", "SELECT uuid FROM notes"] {
         let mut statement = store.db.prepare(uuid).unwrap();
         let uuids = statement.query_map([], |row| row.get(0).map(Uuid::from_bytes)).unwrap();
@@ -228,8 +235,10 @@ fn documents_of_version_9_are_found() {
     let mut vectors = Vec::new();
     store
         .index()
-        .each_vector(Some(ProjectId(1)), "test-model", None, |document, scale, value| {
-            vectors.push((document.0, scale, value.to_vec()));
+        .each_vector(Some(ProjectId(1)), "test-model", None, |row| {
+            if let VectorRow::Vector { document, scale, value } = row {
+                vectors.push((document.0, scale, value.to_vec()));
+            }
         })
         .unwrap();
     vectors.sort_by_key(|vector| vector.0);
@@ -250,7 +259,10 @@ fn a_continued_session_of_version_9_replaces_only_the_summary_that_it_extends() 
         Summary { request: "Mend the sail".into(), completed: "two seams".into(), ..Summary::default() };
     let memory = Memory { summary: Some(summary), ..Memory::default() };
     store.queue().confirm(&batch, &memory, None, Time::now()).unwrap();
-    let found = store.index().newest(&Filters::new(ProjectScope::One(ProjectId(4))), 100).unwrap();
+    let found = store
+        .index()
+        .newest(&Filters::new(ProjectScope::One(ProjectId(4))), 100, ShownBy::LeadDocument)
+        .unwrap();
     let found = store.index().documents(&found).unwrap();
     let found: Vec<_> = found.iter().filter(|row| row.record.kind == RecordKind::Summary).collect();
     let said: Vec<_> = found.iter().map(|row| (row.record.number, row.body.as_str())).collect();
@@ -328,8 +340,14 @@ fn keys_that_differ_in_case_or_spaces_are_one_after_a_migration() {
         let ended = |id| store.facts().get(FactId(id)).unwrap().unwrap().valid_to;
         let found = [20, 21, 22, 23].map(ended);
         assert_eq!(found, [Some(Time(500)), None, None, Some(Time(401))], "version {version}");
-        assert_eq!(store.facts().conflicts(None, &"größe".into()).unwrap(), []);
-        assert_eq!(store.facts().history(None, &"BASE url".into()).unwrap().len(), 2);
+        assert_eq!(
+            store.facts().list(FactsOf::Conflicts { project: None, key: &"größe".into() }).unwrap(),
+            []
+        );
+        assert_eq!(
+            store.facts().list(FactsOf::History { project: None, key: &"BASE url".into() }).unwrap().len(),
+            2
+        );
         let title = "SELECT id, title FROM documents WHERE id IN (40, 41)";
         assert_eq!(rows(&store.db, title), ["Integer(41) Text(\"größe\")"], "version {version}");
         assert_eq!(rows(&store.db, "PRAGMA foreign_key_check"), [""; 0]);
@@ -475,7 +493,8 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     let words = |store: &Store, word: &str| {
         let sql = "SELECT count(*) FROM documents_text WHERE documents_text MATCH ?1";
         let indexed: i64 = store.db.query_row(sql, [word], |row| row.get(0)).unwrap();
-        let newest = store.index().newest(&Filters::new(ProjectScope::All), 100).unwrap();
+        let newest =
+            store.index().newest(&Filters::new(ProjectScope::All), 100, ShownBy::LeadDocument).unwrap();
         let shown = store.index().documents(&newest).unwrap();
         let says = |text: &str| text.to_lowercase().contains(word);
         (indexed, shown.iter().filter(|row| says(&row.title) || says(&row.body)).count())
@@ -558,14 +577,17 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     assert_eq!(words(&store, "helix"), (0, 0));
 
     delete(&mut store, "notes", 7);
-    assert_eq!((store.notes().get(NoteId(7)).unwrap(), store.notes().count().unwrap()), (None, 0));
-    assert_eq!((store.notes().known().unwrap(), store.notes().always_injected().unwrap()), (vec![], vec![]));
+    assert_eq!((store.notes().get(NoteId(7)).unwrap(), store.notes().known().unwrap().len()), (None, 0));
+    assert_eq!(
+        (store.notes().known().unwrap(), store.notes().always_injected(None).unwrap()),
+        (vec![], vec![])
+    );
     assert_eq!(words(&store, "harbour"), (0, 0));
 
     let counts = store.counts().unwrap();
     assert_eq!((counts.observations, counts.summaries, counts.prompts, counts.facts), (2, 2, 1, 2));
     // Deleted records do not come back when the index is rebuilt.
-    store.index().clear().unwrap();
+    store.index().drop_documents(ProjectScope::All).unwrap();
     while store.index().fill().unwrap() {}
     for word in ["tide", "delay", "ferry", "helix", "harbour"] {
         assert_eq!(words(&store, word), (0, 0), "{word}");

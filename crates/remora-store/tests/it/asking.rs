@@ -10,7 +10,7 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::clean;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use remora_store::search::{Embedded, Filters, Weights};
+use remora_store::search::{Embedded, Filters, VectorsWanted, Weights};
 use remora_store::{
     BacklogOf, Batch, EventRecord, FailedAction, Failure, QueuedEvents, Requeue, SavedBy, SessionQuery,
     Store, StoreError, Which,
@@ -102,11 +102,12 @@ fn an_answer_revises_the_first_record_in_place_and_search_follows() {
     assert!(matching(&store, "zebra") > 0);
     store.records().judge(ObservationId(1), Verdict::Useful, false, SavedBy::Person, Time::now()).unwrap();
     store.records().judge(ObservationId(1), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
-    store.index().use_model("test").unwrap();
+    let wanted = VectorsWanted { model: "test", of_turns: true };
+    store.index().to_embed(wanted, 0).unwrap();
     let vectors = |store: &mut Store| {
         let made: Vec<Embedded> = store
             .index()
-            .to_embed(100)
+            .to_embed(wanted, 100)
             .unwrap()
             .into_iter()
             .map(|of| Embedded { of, scale: 1.0, values: vec![1; 4] })
@@ -376,7 +377,7 @@ fn a_turn_that_waits_for_a_model_is_found_exactly_once() {
     let filters = Filters::new(ProjectScope::All);
     assert_eq!(store.index().waiting(&filters).unwrap(), [], "search finds its memory");
     assert_eq!(store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].pending, 0);
-    store.index().clear().unwrap();
+    store.index().drop_documents(ProjectScope::All).unwrap();
     while store.index().fill().unwrap() {}
     assert!(matching(&store, "task") > 0, "the turn is indexed again although its events are still there");
     // An open turn is ended by silence, even while its session waits for a model.

@@ -2,7 +2,7 @@ use remora_core::document::ProjectScope;
 use remora_core::ids::DocumentId;
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
-use remora_store::search::{DocumentRow, Filters, Weights};
+use remora_store::search::{DocumentRow, DocumentsWith, Filters, ShownBy, Weights};
 use remora_store::{FailedAction, Failure, Store, Which};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn remember_all(world: &World, store: &mut Store, observations: impl Iterator<It
 }
 
 fn all(store: &Store) -> Vec<DocumentRow> {
-    let count = i64::try_from(store.index().size().unwrap()).unwrap();
+    let count = i64::try_from(store.index().count(DocumentsWith::Anything).unwrap()).unwrap();
     store.index().documents(&(1..=count).map(DocumentId).collect::<Vec<_>>()).unwrap()
 }
 
@@ -126,11 +126,11 @@ fn records_without_documents_get_them_when_the_store_is_opened() {
     remember(&world, &mut store, &["Zebra", "Lion"]);
     // The prompt of an open turn has no document.
     world.hook(&record_with("a", turn("open"), prompt("still going")));
-    store.index().clear().unwrap();
+    store.index().drop_documents(ProjectScope::All).unwrap();
     assert_eq!((names(&store).len(), matching(&store, "\"zebra\"")), (0, 0));
     drop(store);
     let store = world.open();
-    assert!(!store.index().misses_documents().unwrap());
+    assert!(!store.index().state(ProjectScope::All).unwrap().filling);
     assert_eq!(names(&store), EXPECTED);
     assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
 }
@@ -236,7 +236,8 @@ fn few_passing_equals_checking_documents_one_by_one() {
             assert_eq!(few, one_by_one, "{filters:?}");
             looked_up += usize::from(!few.is_empty());
         }
-        let leads: HashSet<DocumentId> = store.index().newest(&filters, 1_000).unwrap().into_iter().collect();
+        let leads: HashSet<DocumentId> =
+            store.index().newest(&filters, 1_000, ShownBy::LeadDocument).unwrap().into_iter().collect();
         assert!(leads.is_subset(&one_by_one) && leads.is_empty() == one_by_one.is_empty(), "{filters:?}");
     }
     assert!(looked_up > 30, "{looked_up}");

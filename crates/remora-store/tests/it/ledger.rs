@@ -26,6 +26,7 @@ fn ledger(passages: &[u64], records: &[&str]) -> Ledger {
     Ledger {
         passages: passages.iter().copied().collect(),
         records: records.iter().map(|id| id.parse().unwrap()).collect(),
+        emptied_at: None,
     }
 }
 
@@ -51,15 +52,16 @@ fn an_agent_has_its_injected_passages_until_its_context_is_emptied() {
     assert_eq!(store.injections().ledger(a, "").unwrap(), ledger(&[1, u64::MAX], &["12", "s4"]));
     assert_eq!(store.injections().ledger(a, "helper").unwrap(), ledger(&[7], &["14"]));
     // Later than the injections above, even if all of this runs within a millisecond.
-    store.injections().begin_epoch(a, Time(Time::now().0 + 1)).unwrap();
-    assert_eq!(store.injections().ledger(a, "").unwrap(), Ledger::default());
+    let emptied_at = Some(Time(Time::now().0 + 1));
+    store.injections().begin_epoch(a, emptied_at.unwrap()).unwrap();
+    assert_eq!(store.injections().ledger(a, "").unwrap(), Ledger { emptied_at, ..Ledger::default() });
     assert_eq!(
         store.injections().ledger(b, "").unwrap(),
         ledger(&[9], &["15"]),
         "another session is not affected"
     );
     inject(&mut store, a, "", vec![item("12", &[1])]);
-    assert_eq!(store.injections().ledger(a, "").unwrap(), ledger(&[1], &["12"]));
+    assert_eq!(store.injections().ledger(a, "").unwrap(), Ledger { emptied_at, ..ledger(&[1], &["12"]) });
     let log = store.injections().list(WhichRetrievals::All, 10).unwrap();
     assert_eq!(log.len(), 5);
     assert_eq!(

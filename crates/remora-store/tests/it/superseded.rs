@@ -10,7 +10,7 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
-use remora_store::search::Filters;
+use remora_store::search::{Filters, ShownBy};
 use remora_store::{EventRecord, KnownSession, Recall, SaveFor, SavedBy, SessionQuery, Store, locate};
 
 use crate::support::{World, event, prompt, stop, turn};
@@ -72,7 +72,8 @@ fn a_superseded_observation_is_not_recalled_and_search_names_its_replacement() {
         "UPDATE observations SET superseded_by = (SELECT uuid FROM observations WHERE id = 2) WHERE id = 1";
     world.sql(replace);
     assert_eq!(all(&store), (vec![2], vec![2], vec![2]));
-    let found = store.index().newest(&Filters::new(ProjectScope::One(project)), 10).unwrap();
+    let found =
+        store.index().newest(&Filters::new(ProjectScope::One(project)), 10, ShownBy::LeadDocument).unwrap();
     let replaced = |store: &Store| -> Vec<_> {
         let rows = store.index().documents(&found).unwrap().into_iter();
         let rows = rows.filter(|row| row.kind.is_some());

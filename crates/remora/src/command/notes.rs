@@ -152,7 +152,7 @@ fn sync(app: &App, settings: &Memory) -> Result<()> {
     if settings.notes_source().is_none() && done.gone == 0 {
         return Err(nothing_set_up(settings));
     }
-    let (notes, state) = (store.notes().count()?, store.notes().state()?);
+    let (notes, state) = (store.notes().known()?.len(), store.notes().state()?);
     if app.json {
         return output::json(&json!({
             "notes": notes, "read": done.read, "gone": done.gone, "left_out": state.left_out,

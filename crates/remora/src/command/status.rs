@@ -65,7 +65,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
 fn notes(app: &App, store: &Store, settings: &Settings) -> Result<Option<NotesStatus>> {
     let Some(access) = Access::new(&settings.memory, &app.dir) else { return Ok(None) };
     let problem = remora_app::notes::problem(store, &settings.memory);
-    Ok(Some(NotesStatus { source: access.name(), known: store.notes().count()?, problem }))
+    Ok(Some(NotesStatus { source: access.name(), known: store.notes().known()?.len(), problem }))
 }
 
 pub(crate) fn daemon(presence: Option<&Presence>) -> DaemonStatus {
