@@ -97,7 +97,7 @@ impl Worker {
                 if store.ingest_spool() {
                     alarm.notify_one();
                 }
-                store.clamp_future_times(Time::now())?;
+                store.sessions().clamp_future_times(Time::now())?;
                 store.queue().requeue(Requeue::StaleClaims, Time::now())
             })
             .await?;

@@ -142,7 +142,7 @@ impl Store {
             store.keep_forgotten()?;
             store.ingest_spool();
             store.forget().purge(Purge::Due, dir.now())?;
-            store.clamp_future_times(dir.now())?;
+            store.sessions().clamp_future_times(dir.now())?;
             // Without a reserve, a full disk costs events. `remora doctor` reports that.
             let _ = spool::keep_reserve(dir);
             let _ = private_turns::keep_spare(dir);

@@ -1,3 +1,4 @@
+use crate::backup::integrity_problems;
 use remora_core::document::{ProjectScope, RecordId, RecordKind};
 use remora_core::fact::{Fact, FactKind, FactScope, FactSource};
 use remora_core::ids::{DocumentId, FactId, NoteId, ObservationId, ProjectId, SessionId, SummaryId};
@@ -115,7 +116,7 @@ fn has_kept(store: &Store, before: Vec<Table>) {
     }
     assert_eq!(rows(&store.db, "PRAGMA foreign_key_check"), [""; 0]);
     assert_eq!(rows(&store.db, "PRAGMA foreign_keys"), ["Integer(1)"]);
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
 }
 
 #[test]
@@ -351,7 +352,7 @@ fn keys_that_differ_in_case_or_spaces_are_one_after_a_migration() {
         let title = "SELECT id, title FROM documents WHERE id IN (40, 41)";
         assert_eq!(rows(&store.db, title), ["Integer(41) Text(\"größe\")"], "version {version}");
         assert_eq!(rows(&store.db, "PRAGMA foreign_key_check"), [""; 0]);
-        assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+        assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
         let stated = Fact {
             kind: FactKind::Fact,
             key: "base url".into(),
@@ -594,7 +595,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     }
     let state = store.index().state(ProjectScope::All).unwrap();
     assert_eq!(state.records, state.indexed);
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Built-in memory is stored at once, and a model's answer revises it.
 
+use remora_store::backup::integrity_problems;
 use std::path::Path;
 use std::time::Duration;
 
@@ -134,7 +135,7 @@ fn an_answer_revises_the_first_record_in_place_and_search_follows() {
     assert!(matching(&store, "giraffe") > 0 && matching(&store, "okapi") > 0);
     let after = vectors(&mut store);
     assert!((1..=before).contains(&after), "only new documents are embedded: {before} {after}");
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
     assert!(matches!(
         store.queue().confirm(&batch, &memory("model", &["Again"]), None, Time::now()),
         Err(StoreError::ClaimLost)

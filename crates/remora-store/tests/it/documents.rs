@@ -2,6 +2,7 @@ use remora_core::document::ProjectScope;
 use remora_core::ids::DocumentId;
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
+use remora_store::backup::integrity_problems;
 use remora_store::search::{DocumentRow, DocumentsWith, Filters, ShownBy, Weights};
 use remora_store::{FailedAction, Failure, Store, Which};
 use std::collections::HashSet;
@@ -106,7 +107,7 @@ fn every_part_of_a_memory_is_a_document_and_knows_its_neighbours() {
     assert_eq!([&prompt, &after], ["please look at Zebra", "Lion\nLion because of a giraffe."]);
     assert_eq!(matching(&store, "\"giraffes\""), 2);
     assert_eq!(matching(&store, "{after} : \"lions\""), 2, "the turn and the observation before it");
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
 }
 
 #[test]
@@ -132,7 +133,7 @@ fn records_without_documents_get_them_when_the_store_is_opened() {
     let store = world.open();
     assert!(!store.index().state(ProjectScope::All).unwrap().filling);
     assert_eq!(names(&store), EXPECTED);
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
 }
 
 #[test]

@@ -3,6 +3,7 @@ use remora_core::ids::{DocumentId, NoteId};
 use remora_core::privacy::VaultNote;
 use remora_core::time::Time;
 use remora_store::Store;
+use remora_store::backup::integrity_problems;
 use remora_store::notes::{NewNote, NotesState};
 use remora_store::search::{DocumentKeys, DocumentsWith, Embedded, VectorsWanted};
 
@@ -64,7 +65,7 @@ fn a_note_that_was_only_touched_keeps_its_vectors_and_a_changed_one_does_not() {
             .unwrap(),
         []
     );
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
 }
 
 #[test]
@@ -108,5 +109,5 @@ fn notes_of_two_vaults_keep_their_ids_and_a_removed_note_keeps_no_text() {
     assert_eq!(ids(&store), [home, work]);
     assert_eq!(store.notes().get(home).unwrap().unwrap().text, "From /home.");
     assert_eq!(documents(&store).len(), 2);
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
 }

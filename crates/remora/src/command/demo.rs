@@ -1,3 +1,4 @@
+use remora_store::backup::integrity_problems;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -298,7 +299,11 @@ fn print_below(indent: &str, text: &str, style: Style, most: usize) {
 }
 
 fn print_end(store: &Store, counts: &Counts, tally: &Tally, place: &Temporary) -> Result<()> {
-    let sound = if store.integrity_problems()?.is_empty() { "the database is sound" } else { "DAMAGED" };
+    let sound = if integrity_problems(&store.dir().database())?.is_empty() {
+        "the database is sound"
+    } else {
+        "DAMAGED"
+    };
     say(&paint(BOLD, "In all"));
     prose(&format!(
         "  {} from the agent, {} stored, {} learned; {sound}.",
