@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::DocumentId;
 use remora_core::text::one_line;
-use remora_store::search::{DocumentRow, Outline, ShownBy};
+use remora_store::search::{Among, DocumentRow, Outline, ShownBy};
 use remora_store::{Store, StoreError};
 use rustc_hash::FxHashMap;
 
@@ -127,7 +127,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     if query.narrows && query.filters.is_narrow() {
         let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
         let pass: HashSet<DocumentId> =
-            store.index().passing(&documents, &query.filters)?.into_iter().collect();
+            store.index().passing(Among::These(&documents), &query.filters)?.unwrap_or_default();
         ranking.retain(|ranked| pass.contains(&ranked.outline.id));
     }
     let mut found: Vec<Outline> = ranking.iter().map(|ranked| ranked.outline).collect();

@@ -144,7 +144,7 @@ pub(crate) fn store(db: &Connection, record: &EventRecord) -> Result<Enqueued, S
     };
     match &event.body {
         Body::PromptSubmitted { text } => {
-            session::begin_turn(db, &session, prompt_number, Some(text), record.at)?
+            session::begin_turn(db, &session, prompt_number, Some(text), record.at)?;
         }
         Body::PromptWithheld => session::begin_turn(db, &session, prompt_number, None, record.at)?,
         Body::TurnEnded { message, .. } => session::end_turn(db, &session, message, record.at)?,

@@ -49,6 +49,15 @@ pub enum DocumentsWith<'a> {
     Trigrams { expression: &'a str, most: usize },
 }
 
+/// Which documents are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Among<'a> {
+    These(&'a [DocumentId]),
+    /// All, if the filters name concepts or files that few records have. Listing those is then cheaper than checking
+    /// documents one by one.
+    All,
+}
+
 /// The documents that a record is shown by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownBy {
@@ -114,7 +123,7 @@ impl Index<'_> {
     }
 
     /// The best matches of an FTS5 expression among documents after `after`. In the expression, user text must be
-    /// quoted. `few` is the result of [`Index::few_passing`].
+    /// quoted. `few` is the result of [`Index::passing`].
     pub fn matching(
         self,
         expression: &str,
@@ -191,7 +200,7 @@ impl Index<'_> {
         shown: ShownBy,
     ) -> Result<Vec<DocumentId>, StoreError> {
         // Checks each record once, not each of its documents.
-        let leads = match self.few_passing(filters)? {
+        let leads = match self.passing(Among::All, filters)? {
             Some(few) => self.0.newest_of(&few, most)?,
             None => self.0.newest_leads(filters, most)?,
         };
@@ -201,14 +210,16 @@ impl Index<'_> {
         }
     }
 
-    /// The documents that pass.
-    pub fn passing(self, documents: &[DocumentId], filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
-        Ok(self.0.passing_with_bytes(documents, filters)?.map(|(document, _)| document).collect())
-    }
-
-    /// All documents that pass, if the filters name concepts or files that few records have. Listing those is then
-    /// cheaper than checking documents one by one.
-    pub fn few_passing(self, filters: &Filters) -> Result<Option<HashSet<DocumentId>>, StoreError> {
+    /// The documents that pass. `None` if there are too many to list.
+    pub fn passing(
+        self,
+        among: Among<'_>,
+        filters: &Filters,
+    ) -> Result<Option<HashSet<DocumentId>>, StoreError> {
+        if let Among::These(documents) = among {
+            let passing = self.0.passing_with_bytes(documents, filters)?;
+            return Ok(Some(passing.map(|(document, _)| document).collect()));
+        }
         let Some(observations) = self.0.few_observations(filters)? else { return Ok(None) };
         let conditions = Conditions::new(filters);
         let sql = format!(

@@ -11,7 +11,7 @@ mod vectors;
 mod waiting;
 
 pub use filters::Filters;
-pub use finding::{DocumentsWith, Match, ShownBy, Weights};
+pub use finding::{Among, DocumentsWith, Match, ShownBy, Weights};
 pub use rows::{DocumentKeys, DocumentRow, DocumentText, NamesOf, Outline, RecordText};
 pub use upkeep::IndexState;
 pub use vectors::{Embedded, ToEmbed, VectorPartitions, VectorRow, VectorsWanted};

@@ -3,7 +3,7 @@ use remora_core::ids::DocumentId;
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
 use remora_store::backup::integrity_problems;
-use remora_store::search::{DocumentRow, DocumentsWith, Filters, ShownBy, Weights};
+use remora_store::search::{Among, DocumentRow, DocumentsWith, Filters, ShownBy, Weights};
 use remora_store::{FailedAction, Failure, Store, Which};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -232,8 +232,8 @@ fn few_passing_equals_checking_documents_one_by_one() {
     let mut looked_up = 0;
     for filters in filters {
         let one_by_one: HashSet<DocumentId> =
-            store.index().passing(&ids, &filters).unwrap().into_iter().collect();
-        if let Some(few) = store.index().few_passing(&filters).unwrap() {
+            store.index().passing(Among::These(&ids), &filters).unwrap().unwrap();
+        if let Some(few) = store.index().passing(Among::All, &filters).unwrap() {
             assert_eq!(few, one_by_one, "{filters:?}");
             looked_up += usize::from(!few.is_empty());
         }
