@@ -12,7 +12,7 @@ use remora_store::forget::{ForgetQuery, Reason, Terms};
 use remora_store::search::{Filters, ShownBy};
 use remora_store::{Contradiction, FactsOf, NewFact, Recall, SaveFor, SavedBy, SetFact, Store, locate};
 
-use crate::support::{World, prompt, record_with, stop, turn};
+use crate::support::{World, claimed, prompt, record_with, stop, turn};
 
 fn fact(kind: FactKind, key: &str, value: &str, trust: f64) -> Fact {
     Fact { kind, key: key.into(), value: value.to_owned(), source: FactSource::Agent, trust }
@@ -140,8 +140,7 @@ fn facts_of_a_batch_are_stored_with_its_memory_and_their_turn() {
     world.hook(&record_with("a", turn("p"), prompt("use tabs")));
     world.hook(&record_with("a", turn("p"), stop("done")));
     let store = world.open();
-    let batch =
-        store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap().unwrap();
+    let batch = claimed(&store);
     let learned =
         |scope, key: &str| LearnedFact { scope, fact: fact(FactKind::Preference, key, "tabs", 2.0) };
     let facts = vec![learned(FactScope::Project, "indent"), learned(FactScope::Global, "editor")];
@@ -177,10 +176,8 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     let (app, other) = (project(&world, &mut store, "app"), project(&world, &mut store, "other"));
     let mut mark = store.projects().memory_mark(app).unwrap();
     let mut changed = |store: &Store| {
-        let now = store.projects().memory_mark(app).unwrap();
-        let changed = now != mark;
-        mark = now;
-        changed
+        let before = std::mem::replace(&mut mark, store.projects().memory_mark(app).unwrap());
+        before != mark
     };
     let note = |text: &str| {
         let draft = Draft {
@@ -215,8 +212,7 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
         let event = crate::support::event("s", &root, turn("p"), body);
         world.hook(&remora_store::EventRecord::new(remora_core::privacy::clean(event), Time::now()));
     }
-    let batch =
-        store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap().unwrap();
+    let batch = claimed(&store);
     let summary = Some(Summary { request: "go".into(), ..Summary::default() });
     store.queue().confirm(&batch, &Memory { summary, ..Memory::default() }, None, Time::now()).unwrap();
     assert!(changed(&store), "a summary");
@@ -269,10 +265,8 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     store.facts().restore(port, Time(15)).unwrap().unwrap();
     assert!(changed(&store), "a fact restored");
 
-    let doomed = store
-        .forget()
-        .plan(ForgetQuery::Records { ids: &["1".parse().unwrap()], reason: Reason::Named })
-        .unwrap();
+    let first = ForgetQuery::Records { ids: &["1".parse().unwrap()], reason: Reason::Named };
+    let doomed = store.forget().plan(first).unwrap();
     let terms =
         Terms { topic: None, project: None, undo: Duration::from_mins(1), by: "ids", who: SavedBy::Person };
     store.forget().forget(&doomed, &terms, Time(20)).unwrap();

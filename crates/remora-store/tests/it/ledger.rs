@@ -52,8 +52,9 @@ fn an_agent_has_its_injected_passages_until_its_context_is_emptied() {
     assert_eq!(store.injections().ledger(a, "").unwrap(), ledger(&[1, u64::MAX], &["12", "s4"]));
     assert_eq!(store.injections().ledger(a, "helper").unwrap(), ledger(&[7], &["14"]));
     // Later than the injections above, even if all of this runs within a millisecond.
-    let emptied_at = Some(Time(Time::now().0 + 1));
-    store.injections().begin_epoch(a, emptied_at.unwrap()).unwrap();
+    let at = Time(Time::now().0 + 1);
+    store.injections().begin_epoch(a, at).unwrap();
+    let emptied_at = Some(at);
     assert_eq!(store.injections().ledger(a, "").unwrap(), Ledger { emptied_at, ..Ledger::default() });
     assert_eq!(
         store.injections().ledger(b, "").unwrap(),
