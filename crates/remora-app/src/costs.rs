@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use remora_core::settings::{OverBudget, Settings};
 use remora_core::time::Time;
-use remora_store::retrievals::{Injected, Moment};
+use remora_store::injections::{Injected, Moment};
 use remora_store::{Backlog, BacklogOf, Spent, Store, Usage, UsageQuery};
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_store::Store;
-use remora_store::retrievals::{RetrievalRow, WhichRetrievals};
+use remora_store::injections::{RetrievalRow, WhichRetrievals};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! A session as a story: the prompts, the steps, the failures, the results and the costs.
 
 use remora_core::ids::SessionId;
-use remora_store::retrievals::{Moment, WhichRetrievals};
+use remora_store::injections::{Moment, WhichRetrievals};
 use remora_store::{
     EventRow, ObservationRow, PromptRow, SessionQuery, SessionRow, Spent, Store, StoreError, SummaryRow,
     UsageQuery,

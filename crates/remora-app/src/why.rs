@@ -6,7 +6,7 @@ use remora_core::prose::{fingerprint, sentences};
 use remora_core::text::one_line;
 use remora_core::wrong::CalledWrong;
 use remora_store::Store;
-use remora_store::retrievals::{Item, RetrievalRow, WhichRetrievals};
+use remora_store::injections::{Item, RetrievalRow, WhichRetrievals};
 use serde::Serialize;
 
 use crate::records::{self, Record, record};

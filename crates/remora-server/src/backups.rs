@@ -8,7 +8,7 @@ use remora_app::backup::{self, Search};
 use remora_core::settings;
 use remora_core::time::Time;
 use remora_store::backup::last_check;
-use remora_store::files::Files;
+use remora_store::open_files::Files;
 use remora_store::{DataDir, EmptyWal, Store, StoreError, log, problems};
 use tokio::sync::watch;
 use tokio::time::Instant;

@@ -10,7 +10,7 @@ use remora_client::presence::DaemonLock;
 use remora_core::settings::IdleExit;
 use remora_core::time::Time;
 use remora_net::Health;
-use remora_store::files::Files;
+use remora_store::open_files::Files;
 use remora_store::{DataDir, DataError, EmptyWal, Requeue, Store, StoreError, Tuning, log, problems};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, watch};

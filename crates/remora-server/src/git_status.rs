@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use remora_store::changed_files::WorkedIn;
+use remora_store::files::WorkedIn;
 use remora_store::{StoreError, problems};
 use tokio::process::Command;
 use tokio::sync::watch;

@@ -5,14 +5,10 @@
 //! directory holds what must work without it: the [`spool`], the [`log`] and the [`private_turns`] ledger. This crate
 //! knows no host's wire format and no network.
 
-mod about_file;
 pub mod backup;
 mod capture;
-pub mod changed_files;
 pub mod claude_mem;
-mod clock;
 mod connection;
-pub mod context_files;
 mod counts;
 mod editing;
 mod error;
@@ -20,22 +16,20 @@ mod export;
 mod facts;
 mod feed;
 mod feedback;
-mod file_since;
 pub mod files;
 pub mod forget;
 mod handles;
 pub mod import;
-mod known_files;
+pub mod injections;
 mod laid_down;
-mod ledger;
 mod listing;
+mod maintenance;
 mod material;
 pub mod notes;
-mod project;
+pub mod open_files;
+mod projects;
 mod queue;
 mod reading;
-mod retention;
-pub mod retrievals;
 mod rows;
 mod saving;
 mod schema;
@@ -44,8 +38,6 @@ mod sessions;
 mod store;
 mod timeline;
 mod times;
-mod transcripts;
-mod usage;
 mod writing;
 mod wrong;
 
@@ -54,7 +46,6 @@ pub use remora_data::{
     private_turns, problems, spool, worktree,
 };
 
-pub use about_file::ProjectFile;
 pub use capture::enqueue::Enqueued;
 pub use counts::{Counts, QueueCounts};
 pub use editing::{Before, Change, Revision};
@@ -62,21 +53,24 @@ pub use error::{SchemaAge, StoreError};
 pub use facts::{Contradiction, FactRow, FactsOf, NewFact, SetFact};
 pub use feed::RunningTurn;
 pub use feedback::Judged;
-pub use file_since::MainFile;
-pub use known_files::{AboutLine, FileQuery, KnownFile};
-pub use ledger::Ledger;
+pub use files::context_files;
+pub use files::{AboutLine, FileQuery, KnownFile, MainFile, ProjectFile};
+pub use injections::Ledger;
 pub use listing::{Cursor, FoundProject, News, Page, Selection, ToolEvent};
+pub use maintenance::retention::{AuditRow, Pruned};
 pub use material::Recall;
-pub use project::{Joined, JoinedBy, ProjectKey, ProjectRow};
+pub use projects::{Joined, JoinedBy, ProjectKey, ProjectRow};
+pub use queue::usage::{Call, CallOutcome, Spent, Usage, UsageQuery};
 pub use queue::{
     Backlog, BacklogOf, Batch, Ended, FailedAction, Failure, Queued, QueuedEvents, Requeue, TurnRef, Which,
 };
-pub use retention::{AuditRow, Pruned};
 pub use rows::{EventRow, ObservationRow, PromptRow, SessionRow, SummaryRow};
 pub use saving::{SaveFor, Saved, SavedBy};
 pub use schema::VERSION as SCHEMA_VERSION;
+pub use sessions::transcripts::{ReadTo, Said, Transcript, TranscriptText};
 pub use sessions::{HostSeen, KnownSession, SessionKey, SessionOrigin, SessionQuery};
 pub use store::{EmptyWal, ReadOnly, Snapshot, Store, Tuning};
 pub use timeline::{Anchor, TimelineEntry};
-pub use transcripts::{ReadTo, Said, Transcript, TranscriptText};
-pub use usage::{Call, CallOutcome, Spent, Usage, UsageQuery};
+
+use maintenance::retention;
+use sessions::transcripts;

@@ -10,8 +10,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::backup::{self, verify};
 use crate::capture::enqueue;
-use crate::files::Files;
 use crate::forget::Purge;
+use crate::open_files::Files;
 use crate::queue::Due;
 use crate::{SchemaAge, StoreError, connection, private_turns, problems, schema, spool};
 use remora_data::DataDir;

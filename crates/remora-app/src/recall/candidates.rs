@@ -8,7 +8,7 @@ use remora_core::settings::Memory;
 use remora_core::vault;
 use remora_core::wrong::CalledWrong;
 use remora_search::{Hit, Terms};
-use remora_store::retrievals::{InjectedBefore, Item};
+use remora_store::injections::{InjectedBefore, Item};
 use remora_store::search::DocumentKeys;
 use remora_store::{Ledger, MainFile, Store, StoreError};
 use schemars::JsonSchema;

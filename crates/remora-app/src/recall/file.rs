@@ -9,7 +9,7 @@ use remora_core::event::FileAhead;
 use remora_core::privacy;
 use remora_core::prose::fingerprint;
 use remora_core::time::Time;
-use remora_store::retrievals::{Item, Logged, Moment};
+use remora_store::injections::{Item, Logged, Moment};
 use remora_store::{DataDir, Store, StoreError};
 
 use super::Injection;

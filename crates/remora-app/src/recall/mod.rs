@@ -20,7 +20,7 @@ use remora_core::ids::SessionId;
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use remora_search::EmbedError;
-use remora_store::retrievals::{Item, Moment, Retrieval, WhichRetrievals};
+use remora_store::injections::{Item, Moment, Retrieval, WhichRetrievals};
 use remora_store::{KnownSession, Store, StoreError, locate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,7 @@ use remora_core::settings::{Memory, Settings};
 use remora_core::text::is_unspaced;
 use remora_core::time::Time;
 use remora_search::{Mode, SearchQuery, Searcher, Snippets};
-use remora_store::retrievals::{Item, Moment};
+use remora_store::injections::{Item, Moment};
 use remora_store::{Store, StoreError, Tuning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

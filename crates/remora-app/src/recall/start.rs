@@ -8,7 +8,7 @@ use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::backup::last_check;
-use remora_store::retrievals::{Item, Logged, Moment};
+use remora_store::injections::{Item, Logged, Moment};
 use remora_store::{JoinedBy, KnownSession, MainFile, Recall, Store, StoreError, Tuning};
 
 use super::Injection;

@@ -8,7 +8,7 @@ use remora_core::event::Body;
 use remora_core::memory::Memory;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_store::retrievals::{Moment, Retrieval};
+use remora_store::injections::{Moment, Retrieval};
 use remora_store::{Call, CallOutcome, SessionQuery};
 
 use crate::memory::World;

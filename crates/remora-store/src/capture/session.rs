@@ -6,7 +6,7 @@ use remora_core::time::Time;
 use remora_data::new_uuid;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{EventRecord, StoreError, project};
+use crate::{EventRecord, StoreError, projects};
 
 /// The session that an event belongs to.
 pub(super) struct Session {
@@ -38,7 +38,7 @@ pub(super) fn begin(db: &Connection, record: &EventRecord) -> Result<Session, St
     let is_over = matches!(body, Body::SessionEnded { .. });
     let (pid, started) = host_process(record);
     let place = record.place.clone().unwrap_or_else(|| remora_data::locate(event.cwd.as_ref()));
-    let project = project::resolve(db, &place, record.at)?;
+    let project = projects::resolve(db, &place, record.at)?;
     db.execute(
         "INSERT INTO sessions (uuid, host, content_session_id, project_id, started_at, last_activity_at, status,
              completed_at, transcript_path, host_pid, host_started)

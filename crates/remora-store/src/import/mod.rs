@@ -18,7 +18,7 @@ use uuid::{Builder, Uuid};
 
 use crate::handles::{Projects, Records, Sessions};
 use crate::search::documents;
-use crate::{Place, StoreError, project, schema};
+use crate::{Place, StoreError, projects, schema};
 
 /// Prefix of a source that marks the user's own word as imported.
 pub(crate) const IMPORTED: &str = "import:";
@@ -80,12 +80,12 @@ impl Projects<'_> {
             .map(ProjectId);
         let known = match known {
             Some(project) => Some(project),
-            None => project::project_of(&transaction, &new.place)?,
+            None => projects::project_of(&transaction, &new.place)?,
         };
         if let Some(project) = known {
             return Ok((project, ImportOutcome::Known));
         }
-        let project = project::adopt(&transaction, &new.place, new.uuid, &new.name, new.at)?;
+        let project = projects::adopt(&transaction, &new.place, new.uuid, &new.name, new.at)?;
         transaction.commit()?;
         Ok((project, ImportOutcome::Imported))
     }

@@ -15,6 +15,7 @@ mod failed;
 mod kept;
 mod recovery;
 mod settle;
+pub(crate) mod usage;
 
 pub use backlog::{Backlog, BacklogOf, QueuedEvents};
 pub(crate) use claim::Due;

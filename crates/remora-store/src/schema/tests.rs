@@ -162,7 +162,7 @@ fn data_that_version_9_stored_differently_is_read_unchanged() {
         rows(&store.db, "SELECT path_reversed FROM observation_files ORDER BY observation_id, how, position");
     let files = tide.observation.files_modified.iter().chain(&tide.observation.files_read);
     let expected: Vec<String> =
-        files.map(|file| format!("Text({:?})", crate::about_file::reversed(file))).collect();
+        files.map(|file| format!("Text({:?})", crate::files::about::reversed(file))).collect();
     assert_eq!(written, expected, "as they are written today");
 
     // Replaced observations stay replaced, and content learned again in the same session is recognized.

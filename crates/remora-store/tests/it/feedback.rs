@@ -6,7 +6,7 @@ use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::{Memory, Observation, ObservationType};
 use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
-use remora_store::retrievals::{Item, Moment, Retrieval};
+use remora_store::injections::{Item, Moment, Retrieval};
 use remora_store::{EventRecord, Recall, SaveFor, SavedBy, SessionQuery, Store, locate};
 
 use crate::support::{World, event, prompt, stop, turn};

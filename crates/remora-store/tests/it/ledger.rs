@@ -3,7 +3,7 @@ use std::time::Duration;
 use remora_core::ids::SessionId;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use remora_store::retrievals::{Item, Moment, Retrieval, WhichRetrievals};
+use remora_store::injections::{Item, Moment, Retrieval, WhichRetrievals};
 use remora_store::{Ledger, SessionQuery, Store};
 
 use crate::support::{World, prompt, record_with, turn};

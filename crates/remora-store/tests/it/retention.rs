@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use remora_store::retrievals::{Moment, Retrieval};
+use remora_store::injections::{Moment, Retrieval};
 use remora_store::{
     BacklogOf, Call, CallOutcome, FailedAction, Failure, Pruned, SessionQuery, Spent, UsageQuery, Which,
 };

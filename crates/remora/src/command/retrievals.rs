@@ -1,6 +1,6 @@
 use clap::Args;
 use remora_app::retrievals::{RetrievalsRequest, retrievals};
-use remora_store::retrievals::{Moment, RetrievalRow};
+use remora_store::injections::{Moment, RetrievalRow};
 
 use crate::app::{self, App};
 use crate::error::Result;

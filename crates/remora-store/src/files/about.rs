@@ -12,7 +12,7 @@ use remora_core::context::{AboutFile, MAX_NOTE_LEN, substance};
 use remora_core::ids::ProjectId;
 use rusqlite::{OptionalExtension, params};
 
-use crate::file_since::MainFile;
+use super::since::MainFile;
 use crate::handles::KnownFiles;
 use crate::material::{KNOWN_COLUMNS, read_known};
 use crate::{KnownSession, Store, StoreError};

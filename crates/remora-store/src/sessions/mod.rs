@@ -1,5 +1,7 @@
 //! The sessions of hosts: lists of them, one by its id or name, and the hosts themselves.
 
+pub(crate) mod transcripts;
+
 use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};

@@ -11,8 +11,9 @@ use rusqlite::{Row, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ledger;
 use crate::handles::Injections;
-use crate::{StoreError, feedback, ledger};
+use crate::{StoreError, feedback};
 
 /// The moment of an injection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]

@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 
 use crate::StoreError;
 use crate::handles::Injections;
-use crate::retrievals::Retrieval;
+use crate::injections::Retrieval;
 
 /// The injections of an agent in the current epoch of its session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Joined;
 use crate::handles::Projects;
 use crate::rows::list;
-use crate::{StoreError, project, retention};
+use crate::{StoreError, projects, retention};
 use remora_data::Place;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -74,7 +74,7 @@ impl Projects<'_> {
     pub fn get<'a>(self, project: impl Into<ProjectKey<'a>>) -> Result<Option<ProjectRow>, StoreError> {
         let id = match project.into() {
             ProjectKey::Id(id) => Some(id),
-            ProjectKey::Place(place) => project::project_of(&self.0.db, place)?,
+            ProjectKey::Place(place) => projects::project_of(&self.0.db, place)?,
         };
         let Some(id) = id else { return Ok(None) };
         Ok(self.0.projects().list()?.into_iter().find(|project| project.id == id))
@@ -83,8 +83,8 @@ impl Projects<'_> {
     /// The project that a directory joined, only because it has the same origin or is below the project's root.
     pub fn joined(self, by: JoinedBy<'_>) -> Result<Option<Joined>, StoreError> {
         Ok(match by {
-            JoinedBy::Place(place) => project::joined(&self.0.db, place)?,
-            JoinedBy::Session(session) => project::joined_with(&self.0.db, session)?,
+            JoinedBy::Place(place) => projects::joined(&self.0.db, place)?,
+            JoinedBy::Session(session) => projects::joined_with(&self.0.db, session)?,
         })
     }
 }
@@ -93,7 +93,7 @@ impl Projects<'_> {
     /// Gives a directory that shares a project its own, from now on. `None` if it shares none.
     pub fn split(self, place: &Place, now: Time) -> Result<Option<ProjectRow>, StoreError> {
         let transaction = self.0.begin()?;
-        let split = project::split(&transaction, place, now)?;
+        let split = projects::split(&transaction, place, now)?;
         if split.is_some() {
             retention::audit(&transaction, "project split", &place.root, now)?;
         }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::handles::{KnownFiles, Projects};
 use crate::material::{KNOWN_COLUMNS, read_known};
-use crate::{Place, StoreError, project, schema};
+use crate::{Place, StoreError, projects, schema};
 
 /// Number of the latest observations that determine which folders are active.
 const LATEST: u32 = 300;
@@ -150,7 +150,7 @@ impl Projects<'_> {
     pub fn adopt(self, place: &Place, at: Time) -> Result<ProjectId, StoreError> {
         let transaction = self.0.begin()?;
         schema::check(&transaction)?;
-        let project = project::resolve(&transaction, place, at)?;
+        let project = projects::resolve(&transaction, place, at)?;
         transaction.commit()?;
         Ok(project)
     }
