@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "fills the store faster than events could")]
 
+use remora_store::search::VectorsWanted;
 use std::sync::LazyLock;
 
 use remora_core::time::Time;
@@ -19,7 +20,7 @@ const FIRST_TURN: i64 = 1_000_000;
 /// Inserts the rows that confirmed turns would have left, into the project of the store's first session or a new one.
 /// An observation gets four documents with vectors: its narrative, two facts, and its turn.
 pub fn fill(dir: &DataDir, observations: u64) -> Result<()> {
-    Store::open(dir)?.index().use_model(MODEL)?;
+    Store::open(dir)?.index().to_embed(VectorsWanted { model: MODEL, of_turns: true }, 0)?;
     let db = Connection::open(dir.database())?;
     let mut random = Random(1);
     db.execute_batch(

@@ -12,7 +12,7 @@ use remora_core::memory::Memory;
 use remora_core::privacy::clean;
 use remora_core::time::Time;
 use remora_search::{RecordId, RecordKind};
-use remora_store::{EventRecord, Selection, Store, locate};
+use remora_store::{EventRecord, Selection, SessionQuery, Store, locate};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -67,16 +67,20 @@ impl Collection {
                 agent: None,
                 body: Body::PromptSubmitted { text: doc.spoken() },
             };
-            store.enqueue(&EventRecord::new(clean(event), start.after(Duration::from_secs(number))))?;
+            store
+                .queue()
+                .enqueue(&EventRecord::new(clean(event), start.after(Duration::from_secs(number))))?;
         }
         let owner = "eval";
-        while let Some(batch) = store.queue().claim_next(owner, 100, Duration::ZERO, Time::now())? {
+        while let Some(batch) =
+            store.queue().claim(owner, 100, Duration::ZERO, Time::now(), &mut |_, _| false)?
+        {
             store.queue().confirm(&batch, &Memory::default(), None, Time::now())?;
         }
         let project =
-            store.projects().at(&locate(Path::new(&directory)))?.ok_or("the project is missing")?.id;
+            store.projects().get(&locate(Path::new(&directory)))?.ok_or("the project is missing")?.id;
         let mut turns = HashMap::new();
-        for session in store.sessions().list(Some(project), u32::MAX)? {
+        for session in store.sessions().list(&SessionQuery::of_project(project, u32::MAX))? {
             for prompt in store.records().prompts(&Selection::of_session(session.id))?.items {
                 let place = (session.content_session_id.clone(), prompt.prompt_number);
                 let doc = places.get(&place).ok_or("a turn that nobody had")?;

@@ -42,7 +42,7 @@ fn measure(waiting: u32) -> Result<f64> {
         });
         let records: Vec<EventRecord> =
             bodies.into_iter().enumerate().map(|(n, body)| record(session, n, body)).collect();
-        store.enqueue_group(&records)?;
+        store.queue().enqueue_all(&records)?;
     }
     drop(store);
     let began = Instant::now();

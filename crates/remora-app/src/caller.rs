@@ -9,7 +9,7 @@ use std::sync::Arc;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::settings::Settings;
-use remora_store::{FoundProject, HostProcess, SavedBy, Selection, SessionRow, Store};
+use remora_store::{FoundProject, HostProcess, SavedBy, SessionQuery, SessionRow, Store};
 use remora_sys::process::Identity;
 
 use crate::records::record_id;
@@ -192,8 +192,7 @@ impl Reach {
         }
         let unknown = || AppError::OutOfReach(AppError::UnknownSession(beginning.to_owned()).to_string());
         if let Ok(number) = beginning.parse() {
-            let only = Selection::of_session(SessionId(number)).limit(1);
-            let found = store.sessions().page(&only)?.into_first();
+            let found = store.sessions().list(&SessionQuery::one(SessionId(number)))?.pop();
             return match found.filter(|row| self.includes(Some(row.project_id))) {
                 Some(_) => Ok(beginning.to_owned()),
                 None => Err(unknown()),
@@ -218,7 +217,8 @@ impl Reach {
 
     fn find_session(&self, store: &Store, beginning: &str) -> Result<Option<SessionRow>, AppError> {
         let Self::Only(projects) = self else { return crate::session(store, beginning).map(Some) };
-        let mut sessions = store.sessions().named_in(beginning, projects)?;
+        let query = SessionQuery { projects: Some(projects.clone()), ..SessionQuery::named(beginning) };
+        let mut sessions = store.sessions().list(&query)?;
         if let Some(whole) = sessions.iter().position(|session| session.content_session_id == beginning) {
             return Ok(Some(sessions.swap_remove(whole)));
         }

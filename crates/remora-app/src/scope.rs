@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use remora_core::document::ProjectScope;
 use remora_core::ids::{ProjectId, SessionId};
-use remora_store::{FoundProject, ProjectRow, SessionRow, Store, locate};
+use remora_store::{FoundProject, ProjectRow, SessionQuery, SessionRow, Store, locate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub fn project(store: &Store, selector: &ProjectSelector) -> Result<ProjectId, A
         ProjectSelector::All => Err(AppError::NeedsOneProject),
         ProjectSelector::Project(name) => project_named(store, name).map(|project| project.id),
         ProjectSelector::Directory(directory) => {
-            let found = store.projects().at(&locate(directory))?;
+            let found = store.projects().get(&locate(directory))?;
             found.map(|project| project.id).ok_or_else(|| AppError::UnknownDirectory(directory.clone()))
         }
     }
@@ -63,7 +63,7 @@ pub fn project_named(store: &Store, name: &str) -> Result<ProjectRow, AppError> 
 
 /// Finds a session by the beginning of the id that its host gave it.
 pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
-    let mut sessions = store.sessions().named(beginning)?;
+    let mut sessions = store.sessions().list(&SessionQuery::named(beginning))?;
     // An exact id wins over longer ids that begin with it.
     if let Some(whole) = sessions.iter().position(|session| session.content_session_id == beginning) {
         return Ok(sessions.swap_remove(whole));
@@ -72,7 +72,7 @@ pub fn session(store: &Store, beginning: &str) -> Result<SessionRow, AppError> {
         0 => Err(AppError::UnknownSession(beginning.to_owned())),
         1 => Ok(sessions.swap_remove(0)),
         _ => Err(AppError::AmbiguousSession {
-            number: store.sessions().count_named(beginning)?,
+            number: store.sessions().count(&SessionQuery::named(beginning))?,
             beginning: beginning.to_owned(),
             sessions: sessions.into_iter().map(|session| session.content_session_id).collect(),
         }),
@@ -89,7 +89,7 @@ pub fn session_id(store: &Store, name: &str) -> Result<SessionId, AppError> {
 
 /// The latest session of a project in which an agent worked. The session that holds saved observations has no events.
 pub fn latest_session(store: &Store, project: ProjectId) -> Result<Option<SessionRow>, AppError> {
-    let sessions = store.sessions().list(Some(project), 2)?;
+    let sessions = store.sessions().list(&SessionQuery::of_project(project, 2))?;
     Ok(sessions.into_iter().find(|session| session.events > 0))
 }
 

@@ -9,6 +9,7 @@ mod repository;
 mod section;
 mod wanted;
 
+use remora_core::document::ProjectScope;
 use std::path::Path;
 
 use remora_core::ids::ProjectId;
@@ -84,12 +85,18 @@ fn change(
     root: &str,
     change: impl FnOnce(&mut FilesAt),
 ) -> Result<Report, StoreError> {
-    let _lock = store.lock_context_files()?;
-    let mut all = store.files().context_files(project)?;
+    let _lock = store.dir().lock_context_files()?;
+    let mut all = places(store, project)?;
     let number = place_of(&mut all, root);
     change(&mut all[number]);
     store.files().set_context_files(project, &all)?;
     refresh_at(store, project, &mut all, number)
+}
+
+/// The directories of a project that have context files.
+pub fn places(store: &Store, project: ProjectId) -> Result<Vec<FilesAt>, StoreError> {
+    let mut found = store.files().context_files(ProjectScope::One(project))?;
+    Ok(found.pop().map(|(_, places)| places).unwrap_or_default())
 }
 
 /// The index of the entry for `root`. Entries whose root no longer exists are merged into it: if such a root was
@@ -117,8 +124,8 @@ fn place_of(all: &mut Vec<FilesAt>, root: &str) -> usize {
 
 /// Updates the files of a project, below every root that has any.
 pub fn refresh(store: &Store, project: ProjectId) -> Result<Vec<Report>, StoreError> {
-    let _lock = store.lock_context_files()?;
-    let mut all = store.files().context_files(project)?;
+    let _lock = store.dir().lock_context_files()?;
+    let mut all = places(store, project)?;
     let mut reports = Vec::new();
     for number in (0..all.len()).rev() {
         reports.push(refresh_at(store, project, &mut all, number)?);

@@ -50,6 +50,13 @@ impl DataDir {
         self.path.join("remora.db")
     }
 
+    /// The size of the database, including its log.
+    pub fn database_bytes(&self) -> u64 {
+        let size =
+            |ending: &str| fs::metadata(self.database().with_extension(ending)).map_or(0, |file| file.len());
+        size("db") + size("db-wal") + size("db-shm")
+    }
+
     pub fn backups(&self) -> PathBuf {
         self.path.join("backups")
     }

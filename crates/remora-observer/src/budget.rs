@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use remora_core::settings;
 use remora_core::time::Time;
-use remora_store::{Batch, Spent, Store, StoreError};
+use remora_store::{Batch, Spent, Store, StoreError, UsageQuery};
 
 /// The limits, and the estimated cost of calls in progress.
 #[derive(Debug, Clone)]
@@ -84,9 +84,9 @@ impl Budget {
         now: Time,
     ) -> Result<Result<Permit, Refusal>, StoreError> {
         let limits = &self.limits;
-        let day = store.queue().spent(now.start_of_day(), None)?;
+        let day: Spent = store.queue().usage(&UsageQuery::since(now.start_of_day()))?.iter().sum();
         let session = if limits.session_tokens > 0 || limits.session_usd > 0.0 {
-            store.queue().spent(Time(0), Some(batch.session))?
+            store.queue().usage(&UsageQuery::of_session(batch.session))?.iter().sum()
         } else {
             Spent::default()
         };

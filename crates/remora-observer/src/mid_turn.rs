@@ -368,6 +368,7 @@ mod tests {
                 had_private: false,
                 root: "/home/dev/shop".into(),
                 is_past: false,
+                is_in_work: false,
             };
             Self { _temp: temp, dir, transcripts: Transcripts::allowed_by(&Capture::default()), transcript }
         }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::DocumentId;
 use remora_core::text::one_line;
-use remora_store::search::{DocumentRow, Outline};
+use remora_store::search::{Among, DocumentRow, Outline, ShownBy};
 use remora_store::{Store, StoreError};
 use rustc_hash::FxHashMap;
 
@@ -65,7 +65,11 @@ pub(crate) fn by_date(
     query: &SearchQuery,
     unwanted: Option<&str>,
 ) -> Result<Results, StoreError> {
-    let mut documents = store.index().newest(&query.filters, MAX_BY_DATE.max(query.offset + query.limit))?;
+    let mut documents = store.index().newest(
+        &query.filters,
+        MAX_BY_DATE.max(query.offset + query.limit),
+        ShownBy::LeadDocument,
+    )?;
     let every = documents.len();
     if let Some(unwanted) = unwanted {
         documents = lexical::without_records(store, unwanted, &query.filters, documents)?;
@@ -123,7 +127,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
     if query.narrows && query.filters.is_narrow() {
         let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
         let pass: HashSet<DocumentId> =
-            store.index().passing(&documents, &query.filters)?.into_iter().collect();
+            store.index().passing(Among::These(&documents), &query.filters)?.unwrap_or_default();
         ranking.retain(|ranked| pass.contains(&ranked.outline.id));
     }
     let mut found: Vec<Outline> = ranking.iter().map(|ranked| ranked.outline).collect();
@@ -226,7 +230,7 @@ fn top_up(
     ranking: &mut Vec<Ranked>,
     wanted: usize,
 ) -> Result<(), StoreError> {
-    let newest = store.index().newest(&query.filters, wanted + ranking.len())?;
+    let newest = store.index().newest(&query.filters, wanted + ranking.len(), ShownBy::LeadDocument)?;
     for outline in store.index().outlines(&newest)? {
         let is_known = ranking.iter().any(|ranked| ranked.outline.record == outline.record);
         if !is_known && ranking.len() < wanted {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use remora_core::document::RecordKind;
 use remora_core::time::Time;
-use remora_store::search::Outline;
+use remora_store::search::{NamesOf, Outline};
 use remora_store::{Store, StoreError};
 
 use crate::dates::{Edge, parse_date};
@@ -34,11 +34,14 @@ pub(crate) fn facets(
         found.iter().map(|outline| outline.record).filter(|id| id.kind == kind).map(|id| id.number).collect()
     };
     let (observations, summaries) = (numbers(RecordKind::Observation), numbers(RecordKind::Summary));
-    for (_, concept) in store.index().concepts_of(&observations)? {
+    for (_, concept) in store.index().names(NamesOf::Concepts, &observations)? {
         count(&mut facets.concepts, &concept);
     }
     // A file that was read and changed counts once.
-    for files in [store.index().files_of(&observations)?, store.index().files_of_summaries(&summaries)?] {
+    for files in [
+        store.index().names(NamesOf::Files, &observations)?,
+        store.index().names(NamesOf::SummaryFiles, &summaries)?,
+    ] {
         for (_, file) in files.into_iter().collect::<HashSet<_>>() {
             count(&mut facets.files, &file);
         }
@@ -48,11 +51,13 @@ pub(crate) fn facets(
     }
     let projects =
         found.iter().map(|outline| outline.project).chain(waiting.iter().map(|hit| hit.project_id));
-    facets.projects =
-        by_name(projects.flatten().map(|project| project.0), |ids| store.index().project_names(ids))?;
+    facets.projects = by_name(projects.flatten().map(|project| project.0), |ids| {
+        store.index().names(NamesOf::Projects, ids)
+    })?;
     let sessions =
         found.iter().map(|outline| outline.session).chain(waiting.iter().map(|hit| hit.session_id));
-    facets.hosts = by_name(sessions.flatten().map(|session| session.0), |ids| store.index().hosts_of(ids))?;
+    facets.hosts =
+        by_name(sessions.flatten().map(|session| session.0), |ids| store.index().names(NamesOf::Hosts, ids))?;
     let times =
         || found.iter().map(|outline| outline.created_at).chain(waiting.iter().map(|hit| hit.created_at));
     for span in SPANS {

@@ -1,7 +1,7 @@
 //! Makes missing vectors, in the background.
 
 use remora_embed::StoredVector;
-use remora_store::search::{Embedded, ToEmbed};
+use remora_store::search::{Embedded, ToEmbed, VectorsWanted};
 use remora_store::{Store, StoreError};
 
 use crate::embed::{Embed, EmbedError, Embeddings, Purpose};
@@ -34,10 +34,8 @@ impl IndexBatch {
     /// Reads the next documents to embed. `None` if every document has its vector. Turns are included only if
     /// `with_turns` is set.
     pub fn next(store: &Store, model: &str, with_turns: bool) -> Result<Option<Self>, StoreError> {
-        store.index().use_model(model)?;
         store.index().fill()?;
-        store.index().embed_turns(with_turns)?;
-        let waiting = store.index().to_embed(STEP)?;
+        let waiting = store.index().to_embed(VectorsWanted { model, of_turns: with_turns }, STEP)?;
         Ok((!waiting.is_empty()).then_some(Self { waiting }))
     }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use remora_core::document::RecordId;
 use remora_core::ids::DocumentId;
-use remora_store::search::{Filters, Match, Weights};
+use remora_store::search::{DocumentsWith, Filters, Match, Weights};
 use remora_store::{Store, StoreError};
 
 use crate::language::has_joint;
@@ -78,9 +78,14 @@ impl CommonWords {
             return Ok(COMMON + 1);
         }
         let frequency = match term.form {
-            Form::Call => store.index().trigram_frequency(&quoted(word), COMMON + 1)?,
+            Form::Call => store
+                .index()
+                .count(DocumentsWith::Trigrams { expression: &quoted(word), most: COMMON + 1 })?,
             // Only its own text counts, not the context stored with the document.
-            _ => store.index().frequency(&format!("{{title body}} : ({})", expression(term)), COMMON + 1)?,
+            _ => store.index().count(DocumentsWith::Words {
+                expression: &format!("{{title body}} : ({})", expression(term)),
+                most: COMMON + 1,
+            })?,
         };
         if frequency > COMMON {
             self.words.insert(word.to_owned());
@@ -96,7 +101,7 @@ pub(crate) fn weigh(
     common: &mut CommonWords,
     pairs: &Pairs,
 ) -> Result<Vec<Weighed>, StoreError> {
-    let documents = store.index().size()?;
+    let documents = store.index().count(DocumentsWith::Anything)?;
     common.follow(documents);
     let mut weighed = Vec::with_capacity(question.terms.len());
     for term in &question.terms {
@@ -275,7 +280,7 @@ pub(crate) fn find(
     }
     let mut found = match plain_expression(question, &weighed) {
         Some(Plain { expression, common }) => {
-            let newest = store.index().size()?.saturating_sub(RECENT_DOCUMENTS);
+            let newest = store.index().count(DocumentsWith::Anything)?.saturating_sub(RECENT_DOCUMENTS);
             let after = if common { i64::try_from(newest).unwrap_or_default() } else { 0 };
             store.index().matching(&expression, WEIGHTS, filters, few, DocumentId(after), most)?
         }
@@ -370,8 +375,7 @@ fn add_pieces(
     for piece in question.pieces.iter().chain(calls) {
         let documents = match piece.chars().count() {
             0 => continue,
-            1 | 2 => store.index().containing(piece, filters, MAX_PER_PIECE)?,
-            _ => store.index().matching_trigrams(&quoted(piece), filters, MAX_PER_PIECE)?,
+            _ => store.index().containing(piece, filters, MAX_PER_PIECE)?,
         };
         // The fewer documents contain it, the more it counts.
         #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]

@@ -1,5 +1,6 @@
 //! The vectors in memory, by project. They are loaded by the first query that needs them and dropped when idle.
 
+use remora_store::search::{VectorPartitions, VectorRow};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -58,14 +59,14 @@ impl Resident {
         model: &str,
         dimensions: usize,
     ) -> Result<(), StoreError> {
-        let epoch = store.index().vectors_epoch()?;
+        let VectorPartitions { epoch, projects } = store.index().vectors(scope)?;
         if self.epoch != Some(epoch) || self.model != model || self.dimensions != dimensions {
             self.partitions.clear();
             self.epoch = Some(epoch);
             self.dimensions = dimensions;
             model.clone_into(&mut self.model);
         }
-        for project in store.index().vector_partitions(scope)? {
+        for project in projects {
             let partition = self.partitions.entry(project).or_insert_with(|| Partition::new(dimensions));
             partition.refresh(store, project, model)?;
         }
@@ -220,10 +221,11 @@ impl Partition {
     fn refresh(&mut self, store: &Store, project: Option<ProjectId>, model: &str) -> Result<(), StoreError> {
         self.used = Instant::now();
         let known = self.last;
-        if known.is_none() {
-            self.reserve(store.index().count_vectors(project)?);
-        }
-        let mut add = |document, scale, bytes: &[u8]| {
+        let mut add = |row: VectorRow<'_>| {
+            let (document, scale, bytes) = match row {
+                VectorRow::AtMost(number) => return self.reserve(number),
+                VectorRow::Vector { document, scale, value } => (document, scale, value),
+            };
             // Wrong length for this model: corrupt, so it is skipped.
             if bytes.len() != self.dimensions {
                 return;

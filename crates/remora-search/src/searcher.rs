@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use remora_core::ids::DocumentId;
-use remora_store::search::{Filters, Outline};
+use remora_store::search::{Among, Filters, Outline, ShownBy};
 use remora_store::{Store, StoreError};
 use rustc_hash::FxHashMap;
 
@@ -88,7 +88,7 @@ impl Searcher {
         if wants_meaning {
             resident.refresh(store, filters.scope)?;
         }
-        let few = store.index().few_passing(filters)?;
+        let few = store.index().passing(Among::All, filters)?;
         let within = Within { filters, few: few.as_ref(), most: pool };
         let near = |embedded: &Embeddings| nearest_here(resident, &question, embedded, within);
         // The search by words runs while the query is embedded and compared with the vectors in memory.
@@ -282,14 +282,15 @@ impl Look<'_> {
         }
         let is_all = nearest.len() < self.first();
         let documents: Vec<DocumentId> = nearest.iter().map(|near| near.document).collect();
-        let pass: HashSet<DocumentId> = store.index().passing(&documents, filters)?.into_iter().collect();
+        let pass: HashSet<DocumentId> =
+            store.index().passing(Among::These(&documents), filters)?.unwrap_or_default();
         let mut passed: Vec<Near> =
             nearest.into_iter().filter(|near| pass.contains(&near.document)).collect();
         if is_all || passed.len() >= most / 8 {
             passed.truncate(most);
             return Ok(passed);
         }
-        let all = store.index().all_passing(filters)?;
+        let all = store.index().newest(filters, usize::MAX, ShownBy::AllDocuments)?;
         Ok(self.resident.nearest_of(filters.scope, self.vector, most, &all))
     }
 }

@@ -8,8 +8,8 @@ use remora_app::backup::{self, Search};
 use remora_core::settings;
 use remora_core::time::Time;
 use remora_store::backup::last_check;
-use remora_store::files::Files;
-use remora_store::{DataDir, Store, StoreError};
+use remora_store::open_files::Files;
+use remora_store::{DataDir, EmptyWal, Store, StoreError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -116,7 +116,7 @@ async fn rescue(shared: &Shared, opened: Files) {
         ("the database", shared.writer.call(save).await.map(drop))
     } else if now.log.is_none() {
         // No other log was started, so the old one is complete.
-        ("the log of the database", shared.writer.call(remora_store::Store::empty_wal).await)
+        ("the log of the database", shared.writer.call(|store| store.empty_wal(EmptyWal::Always)).await)
     } else if now.log != opened.log {
         ("the log of the database", Err(StoreError::Busy))
     } else {

@@ -10,8 +10,8 @@ use remora_client::presence::DaemonLock;
 use remora_core::settings::IdleExit;
 use remora_core::time::Time;
 use remora_net::Health;
-use remora_store::files::Files;
-use remora_store::{DataDir, DataError, Store, StoreError};
+use remora_store::open_files::Files;
+use remora_store::{DataDir, DataError, EmptyWal, Requeue, Store, StoreError, Tuning};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -101,8 +101,8 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
         let owner = format!("daemon-{}", std::process::id());
         let mine = owner.clone();
         let reclaim = move |store: &Store| {
-            store.allow_long_wal()?;
-            store.queue().reclaim(&mine, Time::now())
+            store.tune(Tuning::LongWal)?;
+            store.queue().requeue(Requeue::ClaimsOfOthers(&mine), Time::now())
         };
         let reclaimed = writer.call(reclaim).await;
         let mut opened = Files::of(dir);
@@ -152,7 +152,9 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
             }
         }
         let has_database = !matches!(end, Ok(End::Damaged | End::Deleted));
-        if has_database && let Err(error) = shared.writer.call(remora_store::Store::empty_wal).await {
+        if has_database
+            && let Err(error) = shared.writer.call(|store| store.empty_wal(EmptyWal::Always)).await
+        {
             tracing::error!("the write-ahead log was not emptied: {error}");
         }
         drop(shared);

@@ -10,7 +10,7 @@ use remora_app::{AppError, SearchBackend};
 use remora_core::settings::Settings;
 use remora_embed::Embedder;
 use remora_search::{EmbedError, Embeddings, Prepared, Searcher};
-use remora_store::{Store, StoreError};
+use remora_store::{Store, StoreError, Tuning};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
@@ -119,7 +119,7 @@ impl Finder {
         let state = Arc::clone(&self.state);
         let found = self.thread.ask(move |store| {
             if needs_memory && state.searcher.resident_bytes() == 0 {
-                store.widen_cache()?;
+                store.tune(Tuning::WideCache)?;
             }
             let searcher = &state.searcher;
             Ok(match embedded_by {
@@ -153,7 +153,7 @@ impl Finder {
         let unload = move |store: &Store| {
             *state.embedder.lock().unwrap_or_else(PoisonError::into_inner) = None;
             state.searcher.unload_idle(Duration::ZERO);
-            store.shrink_cache()
+            store.tune(Tuning::EmptyCache)
         };
         self.thread.call(unload).await
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use remora_app::forget;
+use remora_store::forget::NextStep;
 use tokio::sync::watch;
 
 use crate::shared::Shared;
@@ -20,11 +21,15 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut news = shared.news.subscribe();
     loop {
         news.borrow_and_update();
-        let due = shared.reader.call(|store| store.forget().next_purge()).await;
+        let due = shared.reader.call(|store| store.forget().next_step()).await;
         let wait = match due {
             Ok(None) => None,
-            Ok(Some(due)) => {
-                Some(due.since(shared.dir.now()).max(IDLE_AFTER.saturating_sub(shared.activity.quiet_for())))
+            Ok(Some(step)) => {
+                let due = match step {
+                    NextStep::Erase => Duration::ZERO,
+                    NextStep::PurgeAt(at) => at.since(shared.dir.now()),
+                };
+                Some(due.max(IDLE_AFTER.saturating_sub(shared.activity.quiet_for())))
             }
             Err(_) => Some(AFTER_ERROR),
         };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_store::StoreError;
-use remora_store::changed_files::WorkedIn;
+use remora_store::files::WorkedIn;
 use tokio::process::Command;
 use tokio::sync::watch;
 
@@ -63,7 +63,7 @@ async fn look(shared: &Shared, seen: &mut HashMap<ProjectId, Time>) -> Result<()
         let Some(files) = changed_in(Path::new(&root)).await else { continue };
         let took = began.elapsed().as_millis();
         tracing::debug!("git: {} changed files in project {project} in {took} ms", files.len());
-        shared.writer.call(move |store| store.files().set_changed(project, &files)).await?;
+        shared.writer.call(move |store| store.files().set_uncommitted(project, &files)).await?;
     }
     Ok(())
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use remora_core::time::Time;
 use tokio::sync::watch;
 
 use crate::shared::Shared;
@@ -13,13 +12,7 @@ const ROUND: Duration = Duration::from_hours(1);
 pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     loop {
         let retention = shared.settings().retention.clone();
-        let done = shared
-            .writer
-            .call(move |store| {
-                store.sessions().interrupt_quiet(Time::now())?;
-                store.prune(&retention, Time::now())
-            })
-            .await;
+        let done = shared.writer.call(move |store| store.prune(&retention, store.dir().now())).await;
         match done {
             Ok(_) => tracing::debug!("expired data was deleted"),
             Err(error) => tracing::error!("{error}"),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use remora_store::{DataDir, DataError, Enqueued, EventRecord, ReadOnly, Store, StoreError};
+use remora_store::{DataDir, DataError, Enqueued, EventRecord, ReadOnly, Store, StoreError, Tuning};
 use tokio::sync::{Notify, oneshot};
 
 /// Maximum number of events in a group.
@@ -109,7 +109,7 @@ impl LazyStore {
         if self.store.as_ref().is_none_or(has_to_open) {
             let store = (self.open)(&self.dir)?;
             // The daemon empties the log before it ends, unless the files have been replaced by others.
-            store.leave_log()?;
+            store.tune(Tuning::KeepWalOnClose)?;
             self.store = Some(store);
         }
         self.store.as_ref().ok_or(StoreError::Closed)
@@ -152,7 +152,7 @@ fn store_group(work: &Receiver<Job>, store: &mut LazyStore, first: Waiting) -> O
             Err(_) => break,
         }
     }
-    match store.run(|store| store.enqueue_group(&records)) {
+    match store.run(|store| store.queue().enqueue_all(&records)) {
         Ok(stored) => {
             for (answer, enqueued) in answers.into_iter().zip(stored) {
                 let _ = answer.send(Ok(enqueued));
@@ -173,7 +173,7 @@ fn store_group(work: &Receiver<Job>, store: &mut LazyStore, first: Waiting) -> O
         // A single bad event must not take the others with it, so each is stored on its own.
         Err(_) => {
             for (answer, record) in answers.into_iter().zip(&records) {
-                let stored = store.run(|store| store.enqueue_group(std::slice::from_ref(record)));
+                let stored = store.run(|store| store.queue().enqueue_all(std::slice::from_ref(record)));
                 let _ =
                     answer.send(stored.and_then(|stored| stored.first().copied().ok_or(StoreError::Busy)));
             }

@@ -8,7 +8,7 @@ use remora_core::ids::SessionId;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_observer::{Next, Observer, Reflection, Task};
-use remora_store::{Failure, Store, StoreError};
+use remora_store::{Failure, Requeue, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -51,7 +51,8 @@ pub(crate) async fn work(shared: Arc<Shared>, owner: String, mut stop: watch::Re
                 worker.adopt(&settings.borrow_and_update().clone());
                 // Turns that waited for a working provider or a larger budget are retried now.
                 tracing::debug!("new settings: turns that wait for the model are tried again");
-                if let Err(error) = shared.writer.call(|store| store.queue().retry_now()).await {
+                let retry = |store: &Store| store.queue().requeue(Requeue::Delayed, store.dir().now());
+                if let Err(error) = shared.writer.call(retry).await {
                     tracing::error!("{error}");
                 }
             }
@@ -101,8 +102,8 @@ impl Worker {
                 if store.ingest_spool() {
                     alarm.notify_one();
                 }
-                store.clamp_future_times(Time::now())?;
-                store.queue().reclaim_stale(Time::now())
+                store.sessions().clamp_future_times(Time::now())?;
+                store.queue().requeue(Requeue::StaleClaims, Time::now())
             })
             .await?;
         // One turn at a time, so that hooks can write in between.
@@ -180,7 +181,9 @@ impl Worker {
     async fn end(mut self) {
         self.calls.shutdown().await;
         let owner = self.owner.clone();
-        if let Err(error) = self.shared.writer.call(move |store| store.queue().release_all(&owner)).await {
+        let release =
+            move |store: &Store| store.queue().requeue(Requeue::ReleasedBy(&owner), store.dir().now());
+        if let Err(error) = self.shared.writer.call(release).await {
             tracing::error!("{error}");
         }
     }

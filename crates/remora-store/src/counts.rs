@@ -4,9 +4,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::capture::enqueue;
 use crate::handles::Queue;
 use crate::records::event::state;
-use crate::{Store, StoreError, spool, store};
+use crate::{Store, StoreError, spool};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
@@ -85,7 +86,7 @@ impl Store {
     /// Records in the spool that are not in the database yet.
     pub(crate) fn spooled(&self) -> Result<i64, StoreError> {
         let contents = spool::peek(self.dir()).map_err(StoreError::file(self.dir().spool()))?;
-        let waiting = store::not_stored(&self.db, &contents.records)?.len();
+        let waiting = enqueue::not_stored(&self.db, &contents.records)?.len();
         Ok(i64::try_from(waiting).unwrap_or(i64::MAX))
     }
 }

@@ -1,6 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use remora_core::ids::SessionId;
 use remora_data::DataError;
 use thiserror::Error;
 
@@ -37,6 +38,8 @@ pub enum StoreError {
     HoldsForgotten { path: PathBuf },
     #[error("{} is not a database of claude-mem", path.display())]
     NotClaudeMem { path: PathBuf },
+    #[error("the session {0} is no longer known")]
+    UnknownSession(SessionId),
     #[error("the claim on this batch was lost to another process")]
     ClaimLost,
     #[error("it was forgotten, and only a person can bring it back")]

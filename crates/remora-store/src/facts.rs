@@ -84,19 +84,6 @@ impl Facts<'_> {
     pub fn get(self, id: FactId) -> Result<Option<FactRow>, StoreError> {
         Ok(self.0.db.query_row(&format!("{FACT} AND f.id = ?1"), [id.0], read).optional()?)
     }
-
-    /// All facts that hold for a project: those of the user, and the others with at least this trust. Most trusted
-    /// first, then newest first.
-    pub fn trusted(self, project: ProjectId, least_trust: f64) -> Result<Vec<FactRow>, StoreError> {
-        let sql = format!("{FACT} AND {HOLDS} AND (f.source = 'user' OR f.trust >= ?2)");
-        let mut facts = self.0.rows(&sql, &[&project.0, &least_trust], read)?;
-        // Sorted here: SQLite would prepare a sorter even for the few that there usually are.
-        facts.sort_by(|a, b| {
-            let by_trust = b.fact.trust.total_cmp(&a.fact.trust);
-            by_trust.then_with(|| (b.updated_at, b.id).cmp(&(a.updated_at, a.id)))
-        });
-        Ok(facts)
-    }
 }
 
 impl Facts<'_> {

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::context_files::changed_in_place;
 use crate::handles::Records;
-use crate::retrievals::{Moment, Retrieval};
+use crate::injections::{Moment, Retrieval};
 use crate::{Batch, SavedBy, Store, StoreError, laid_down, log, retention, times, wrong};
 
 /// Columns for [`read`], of `observation_feedback AS f`, which may have no row.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use remora_core::context::{PastSummary, SessionContext, TimelineItem, UserStatement};
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::event::SessionRef;
 use remora_core::fact::{FactKind, FactSource};
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
@@ -13,9 +12,9 @@ use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
 use rusqlite::{OptionalExtension, Row, params};
 
-use crate::handles::{Injections, Sessions};
+use crate::handles::Injections;
 use crate::records::save::{self, SavedBy};
-use crate::{FactRow, Store, StoreError, feedback};
+use crate::{FactRow, FactsOf, Store, StoreError, feedback};
 
 /// Candidates for the session start: the newest observations, the newest decisions and bugfixes among the last
 /// `FAR_BACK`, and the pinned ones. The usual token limit has room for about a quarter of them.
@@ -59,39 +58,6 @@ pub enum Recall {
     Since { session: SessionId, at: Time },
 }
 
-/// A session in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KnownSession {
-    pub id: SessionId,
-    pub project: ProjectId,
-    /// The time of its last prompt.
-    pub last_prompt_at: Option<Time>,
-}
-
-impl Sessions<'_> {
-    /// Finds a session by the host's name, if it was captured.
-    pub fn known(self, session: &SessionRef) -> Result<Option<KnownSession>, StoreError> {
-        let found = self
-            .0
-            .db
-            .prepare_cached(
-                // Includes deleted prompts: they were asked, too.
-                "SELECT id, project_id, (SELECT created_at FROM user_prompts WHERE session_id = sessions.id
-                     ORDER BY prompt_number DESC LIMIT 1)
-                 FROM sessions WHERE host = ?1 AND content_session_id = ?2",
-            )?
-            .query_row(params![session.host.name(), session.id], |row| {
-                Ok(KnownSession {
-                    id: SessionId(row.get(0)?),
-                    project: ProjectId(row.get(1)?),
-                    last_prompt_at: row.get::<_, Option<i64>>(2)?.map(Time),
-                })
-            })
-            .optional()?;
-        Ok(found)
-    }
-}
-
 impl Injections<'_> {
     /// Everything that may be injected. `sessions` is the limit for earlier sessions.
     pub fn session_context(
@@ -103,14 +69,14 @@ impl Injections<'_> {
         let wrong = self.0.records().called_wrong(project)?;
         let mut observations = self.0.known(project, recall)?;
         observations.retain(|known| known.may_be_injected(&wrong));
-        let uncommitted = self.0.files().changed(project)?;
+        let uncommitted = self.0.files().uncommitted(project)?;
         let mut hot_files = uncommitted.clone();
         for file in observations.iter().take(RECENT_OBSERVATIONS).filter_map(|known| known.file.as_ref()) {
             if !hot_files.contains(file) {
                 hot_files.push(file.clone());
             }
         }
-        let facts = self.0.facts().trusted(project, MIN_TRUST)?;
+        let facts = self.0.facts().list(FactsOf::Trusted { project, min_trust: MIN_TRUST })?;
         let (typed, facts): (Vec<FactRow>, Vec<FactRow>) = facts.into_iter().partition(is_rule_of_user);
         let name = "SELECT name FROM projects WHERE id = ?1";
         let project_name = self.0.db.query_row(name, [project.0], |row| row.get(0)).optional()?;

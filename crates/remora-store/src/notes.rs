@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::handles::{Index, Notes};
+use crate::handles::Notes;
 use crate::search::documents;
 use crate::{Store, StoreError, forget};
 use remora_data::hex;
@@ -86,16 +86,9 @@ impl Notes<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    pub fn count(self) -> Result<u64, StoreError> {
-        let count: i64 =
-            self.0
-                .db
-                .query_row("SELECT count(*) FROM notes WHERE deleted_at IS NULL", [], |row| row.get(0))?;
-        Ok(count.unsigned_abs())
-    }
-
-    /// The notes that are injected into every session.
-    pub fn always_injected(self) -> Result<Vec<PinnedNote>, StoreError> {
+    /// The notes that are injected into every session. With `new_to`, only those that this session has not got yet, or
+    /// only in an older version.
+    pub fn always_injected(self, new_to: Option<SessionId>) -> Result<Vec<PinnedNote>, StoreError> {
         let ids: Vec<NoteId> = read_meta(&self.0.db, ALWAYS)?.unwrap_or_default();
         let mut notes = Vec::new();
         for id in ids {
@@ -112,13 +105,7 @@ impl Notes<'_> {
             });
             notes.extend(note.optional()?);
         }
-        Ok(notes)
-    }
-
-    /// The always injected notes that a session has not got yet, or only in an older version.
-    pub fn not_injected(self, session: SessionId) -> Result<Vec<PinnedNote>, StoreError> {
-        let mut notes = self.0.notes().always_injected()?;
-        if !notes.is_empty() {
+        if let Some(session) = new_to.filter(|_| !notes.is_empty()) {
             let before = self.0.injections().before(session)?.notes;
             notes.retain(|note| !before.contains(&(note.id, note.version.clone())));
         }
@@ -143,15 +130,6 @@ impl Notes<'_> {
             })
         });
         Ok(row.optional()?)
-    }
-}
-
-impl Index<'_> {
-    /// The text of one part of a record, as indexed.
-    pub fn part_text(self, record: RecordId, part: &str) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT body FROM documents WHERE kind = ?1 AND record_id = ?2 AND part = ?3";
-        let values = params![record.kind.name(), record.number, part];
-        Ok(self.0.db.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?)
     }
 }
 

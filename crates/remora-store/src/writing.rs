@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::context_files::changed_in_place;
 use crate::search::documents;
-use crate::{Batch, NewFact, StoreError, about_file, facts, feedback, forget, transcripts};
+use crate::{Batch, NewFact, StoreError, facts, feedback, files, forget, transcripts};
 use remora_data::hex;
 use remora_data::new_uuid;
 
@@ -294,7 +294,7 @@ fn insert_files(db: &Connection, observation: i64, how: &str, paths: &[String]) 
          VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     for (position, path) in (0_i64..).zip(paths) {
-        files.execute(params![observation, how, position, path, about_file::reversed(path)])?;
+        files.execute(params![observation, how, position, path, files::about::reversed(path)])?;
     }
     Ok(())
 }

@@ -78,12 +78,17 @@ pub fn list_all(rt: &dyn Runtime) -> Result<Vec<Entry>, AppError> {
 /// Every statement about a key, latest first.
 pub fn history(rt: &dyn Runtime, selector: &ProjectSelector, key: &str) -> Result<Vec<Entry>, AppError> {
     let store = rt.store();
-    let rows = store.facts().history(scope(store, selector)?, &key.into())?;
+    let rows = store.facts().list(FactsOf::History { project: scope(store, selector)?, key: &key.into() })?;
     if rows.is_empty() {
         return Err(AppError::UnknownFact(key.to_owned()));
     }
     let bare = |row: FactRow| {
-        let session = row.session_id.map(|id| store.sessions().name(id)).transpose()?.flatten();
+        let session = row
+            .session_id
+            .map(|id| store.sessions().origin(id))
+            .transpose()?
+            .flatten()
+            .map(|session| session.name);
         Ok(Entry { row, session, conflicts: Vec::new() })
     };
     rows.into_iter().map(bare).collect()
@@ -140,7 +145,7 @@ pub fn change(rt: &mut dyn Runtime, request: &SetRequest) -> Result<Set, AppErro
 
 /// The current statement about a key or, if none holds, the last one.
 fn latest(store: &Store, project: Option<ProjectId>, key: &FactKey) -> Result<Option<FactRow>, AppError> {
-    let mut rows = store.facts().history(project, key)?;
+    let mut rows = store.facts().list(FactsOf::History { project, key })?;
     let place = rows.iter().position(|row| row.valid_to.is_none()).unwrap_or(0);
     Ok((place < rows.len()).then(|| rows.swap_remove(place)))
 }
@@ -199,7 +204,8 @@ pub fn undo(rt: &mut dyn Runtime, id: &str, by: SavedBy) -> Result<Entry, AppErr
 
 /// Checks that `by` may end the current value of a key. A program may neither end nor replace a person's statement.
 fn check_end(store: &Store, project: Option<ProjectId>, key: &FactKey, by: SavedBy) -> Result<(), AppError> {
-    let holds = store.facts().history(project, key)?.into_iter().find(|row| row.valid_to.is_none());
+    let holds =
+        store.facts().list(FactsOf::History { project, key })?.into_iter().find(|row| row.valid_to.is_none());
     match (by, holds.map(|row| row.fact.source)) {
         (SavedBy::Program, Some(FactSource::User)) => Err(needs_person("end what a person said", "rm", key)),
         _ => Ok(()),
@@ -218,7 +224,12 @@ fn scope(store: &Store, selector: &ProjectSelector) -> Result<Option<ProjectId>,
 }
 
 fn entry(store: &Store, row: FactRow) -> Result<Entry, AppError> {
-    let session = row.session_id.map(|id| store.sessions().name(id)).transpose()?.flatten();
-    let conflicts = store.facts().conflicts(row.project_id, &row.fact.key)?;
+    let session = row
+        .session_id
+        .map(|id| store.sessions().origin(id))
+        .transpose()?
+        .flatten()
+        .map(|session| session.name);
+    let conflicts = store.facts().list(FactsOf::Conflicts { project: row.project_id, key: &row.fact.key })?;
     Ok(Entry { row, session, conflicts })
 }

@@ -8,7 +8,9 @@ use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_search::{Results, plain_words};
-use remora_store::forget::{Criteria, Erased, ForgetPlan, Forgetting, PlannedRecord, Reason, Terms};
+use remora_store::forget::{
+    Criteria, Erased, ForgetPlan, ForgetQuery, Forgetting, PlannedRecord, Purge, Reason, Terms,
+};
 use remora_store::{SavedBy, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -172,7 +174,9 @@ pub fn plan(rt: &dyn Runtime, request: &ForgetRequest) -> Result<Plan, AppError>
         ForgetRequest::Matching(_) => Vec::new(),
     };
     let files = match &terms {
-        Terms { topic: Some(topic), project: None, .. } => store.forget().files_with(topic)?,
+        Terms { topic: Some(topic), project: None, .. } => {
+            remora_store::forget::files_with(store.dir(), topic)?
+        }
         _ => Vec::new(),
     };
     let described = store.forget().describe(&doomed)?.into_iter();
@@ -195,7 +199,9 @@ fn repeated_in(store: &Store, ids: &[String], doomed: &ForgetPlan) -> Result<Vec
     let named: Vec<RecordId> = ids.iter().filter_map(|id| record_id(id)).collect();
     let mut others: Vec<RecordId> = repeats(store, &named)?.into_iter().collect();
     others.retain(|other| !doomed.contains(*other));
-    let described = store.forget().describe(&store.forget().select(&others, Reason::Literal)?)?;
+    let described = store
+        .forget()
+        .describe(&store.forget().plan(ForgetQuery::Records { ids: &others, reason: Reason::Literal })?)?;
     let own = described.into_iter().filter(|record| others.contains(&record.id));
     Ok(own.map(|record| planned(record, &BTreeMap::new())).collect())
 }
@@ -209,7 +215,9 @@ fn by_ids(store: &Store, ids: &[String]) -> Result<(ForgetPlan, Vec<String>), Ap
     let mut doomed = ForgetPlan::default();
     for id in ids {
         let found = match record_id(id) {
-            Some(record) => store.forget().select(&[record], Reason::Named)?,
+            Some(record) => {
+                store.forget().plan(ForgetQuery::Records { ids: &[record], reason: Reason::Named })?
+            }
             None => ForgetPlan::default(),
         };
         if found.is_empty() {
@@ -260,12 +268,14 @@ fn by_conditions(
         _ if *everything => return Err(AppError::NeedsOneProject),
         _ => return Err(AppError::NothingToForget),
     };
-    let mut doomed = store.forget().plan(&criteria)?;
+    let mut doomed = store.forget().plan(ForgetQuery::Matching(&criteria))?;
     let mut scores = BTreeMap::new();
     if let Some(results) = similar {
         for hit in results.hits.iter().filter(|hit| hit.score >= *threshold) {
             if !doomed.contains(hit.id) {
-                doomed.merge(store.forget().select(&[hit.id], Reason::Similar)?);
+                doomed.merge(
+                    store.forget().plan(ForgetQuery::Records { ids: &[hit.id], reason: Reason::Similar })?,
+                );
                 scores.insert(hit.id, hit.score);
             }
         }
@@ -324,8 +334,7 @@ fn hide(store: &Store, plan: &Plan, undo: Duration, by: SavedBy, now: Time) -> R
     let terms = Terms { undo, who: by, ..plan.terms.clone() };
     let Forgetting { id, records, purge_at, .. } = store.forget().forget(&plan.doomed, &terms, now)?;
     if undo.is_zero() {
-        store.forget().end_undo(now)?;
-        store.forget().purge(now)?;
+        store.forget().purge(Purge::All, now)?;
     }
     Ok(Forgotten {
         id,
@@ -343,7 +352,7 @@ fn hide(store: &Store, plan: &Plan, undo: Duration, by: SavedBy, now: Time) -> R
 pub fn finish(rt: &mut dyn Runtime) -> Result<Option<Erased>, AppError> {
     let now = rt.now();
     let store = rt.store();
-    store.forget().purge(now)?;
+    store.forget().purge(Purge::Due, now)?;
     Ok(store.forget().erase()?)
 }
 
@@ -367,15 +376,14 @@ pub fn check_author(rt: &dyn Runtime, plan: &Plan) -> Result<(), AppError> {
 /// Undoes a forgetting: the given one, or the latest that can be undone. A program cannot undo a person's.
 pub fn undo(rt: &mut dyn Runtime, which: Option<i64>, by: SavedBy) -> Result<Forgetting, AppError> {
     let now = rt.now();
-    rt.change(|store| {
-        if let (SavedBy::Program, Some((id, false))) = (by, store.forget().undoable(which, now)?) {
-            return Err(AppError::NeedsPerson {
-                what: "restore what a person forgot".to_owned(),
-                command: format!("remora forget undo {id}"),
-            });
-        }
-        store.forget().undo(which, now)?.ok_or(AppError::NothingToUndo)
-    })
+    let undone = waiting(rt)?.into_iter().find(|one| which.is_none_or(|id| id == one.id));
+    if let (SavedBy::Program, Some(Forgetting { id, by_program: false, .. })) = (by, undone) {
+        return Err(AppError::NeedsPerson {
+            what: "restore what a person forgot".to_owned(),
+            command: format!("remora forget undo {id}"),
+        });
+    }
+    rt.change(|store| store.forget().undo(which, now)?.ok_or(AppError::NothingToUndo))
 }
 
 /// Forgettings that can still be undone, latest first.

@@ -200,7 +200,7 @@ pub fn standing(
         return Ok(Standing::Off);
     }
     let first = match store {
-        Some(store) => store.sessions().first_captured_at()?,
+        Some(store) => store.sessions().hosts()?.iter().filter_map(|host| host.first_captured_at).min(),
         None => None,
     };
     let is_young = first.is_none_or(|first| now.since(first) < WORRYING_AGE);

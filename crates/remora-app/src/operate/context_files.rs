@@ -1,6 +1,7 @@
 //! Context files: memory in files of a repository, for hosts that read files. This module selects project and directory
 //! and keeps the files up to date; `remora-context-files` writes their content.
 
+use remora_core::document::ProjectScope;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -68,14 +69,13 @@ pub fn disable(
     let (project, root) = enabled(store, selector)?;
     let root = root.to_string_lossy();
     let report = remora_context_files::disable(store, project, &root, forms)?;
-    let stays = store.files().context_files(project)?.iter().any(|at| at.root == root);
+    let stays = remora_context_files::places(store, project)?.iter().any(|at| at.root == root);
     Ok((report, stays))
 }
 
 /// The files with a section, in every repository.
 pub fn everywhere(rt: &dyn Runtime) -> Result<Vec<PathBuf>, StoreError> {
-    let store = rt.store();
-    let all = store.files().all_context_files()?;
+    let all = rt.store().files().context_files(ProjectScope::All)?;
     let places = all.iter().flat_map(|(_, places)| places);
     Ok(places.flat_map(|at| at.files.iter().map(|file| Path::new(&at.root).join(file))).collect())
 }
@@ -86,7 +86,7 @@ pub fn disable_everywhere(rt: &mut dyn Runtime) -> Result<Vec<PathBuf>, StoreErr
     let store = rt.store();
     let forms = Forms { claude_md: true, folders: true, cursor: true };
     let mut left = Vec::new();
-    for (project, places) in store.files().all_context_files()? {
+    for (project, places) in store.files().context_files(ProjectScope::All)? {
         for at in places {
             let report = remora_context_files::disable(store, project, &at.root, forms)?;
             let refused = report.files.iter().filter(|file| matches!(file.what, What::Refused(_)));
@@ -100,7 +100,7 @@ pub fn list(rt: &dyn Runtime, selector: &ProjectSelector) -> Result<Kept, Contex
     let store = rt.store();
     let root = root(store, selector)?;
     let files = match known(store, &root)? {
-        Some(project) => store.files().context_files(project)?,
+        Some(project) => remora_context_files::places(store, project)?,
         None => Vec::new(),
     };
     Ok(Kept { root, files })
@@ -110,7 +110,7 @@ pub fn list(rt: &dyn Runtime, selector: &ProjectSelector) -> Result<Kept, Contex
 pub fn refresh(rt: &mut dyn Runtime, selector: &ProjectSelector) -> Result<Vec<Report>, ContextFilesError> {
     let store = rt.store();
     let (project, root) = enabled(store, selector)?;
-    if store.files().context_files(project)?.iter().any(|at| Path::new(&at.root) == root) {
+    if remora_context_files::places(store, project)?.iter().any(|at| Path::new(&at.root) == root) {
         return Ok(remora_context_files::refresh(store, project)?);
     }
     // The working tree was moved here. The new path gets the forms of the old one.
@@ -130,7 +130,7 @@ pub struct RefreshReport {
 pub struct Marks(BTreeMap<ProjectId, MemoryMark>);
 
 pub fn marks(store: &Store) -> Result<Marks, StoreError> {
-    let projects = store.files().all_context_files()?.into_iter();
+    let projects = store.files().context_files(ProjectScope::All)?.into_iter();
     let marks = projects.map(|(project, _)| Ok((project, store.projects().memory_mark(project)?)));
     marks.collect::<Result<_, StoreError>>().map(Marks)
 }
@@ -143,12 +143,14 @@ pub fn refresh_changed(store: &Store, since: &Marks) -> RefreshReport {
 }
 
 fn try_refresh(store: &Store, since: &Marks, problems: &mut Vec<String>) -> Result<(), StoreError> {
-    for (project, earlier) in store.files().all_context_files()? {
+    for (project, earlier) in store.files().context_files(ProjectScope::All)? {
         if since.0.get(&project) == Some(&store.projects().memory_mark(project)?) {
             continue;
         }
         remora_context_files::refresh(store, project)?;
-        for problem in remora_context_files::new_problems(&earlier, &store.files().context_files(project)?) {
+        for problem in
+            remora_context_files::new_problems(&earlier, &remora_context_files::places(store, project)?)
+        {
             log::warn(store.dir(), "context-files", &problem);
             problems.push(problem);
         }
@@ -176,14 +178,14 @@ fn root(store: &Store, selector: &ProjectSelector) -> Result<PathBuf, ContextFil
 }
 
 fn known(store: &Store, root: &Path) -> Result<Option<ProjectId>, StoreError> {
-    Ok(store.projects().at(&locate(root))?.map(|project| project.id))
+    Ok(store.projects().get(&locate(root))?.map(|project| project.id))
 }
 
 /// The project and root of a place that has context files.
 fn enabled(store: &Store, selector: &ProjectSelector) -> Result<(ProjectId, PathBuf), ContextFilesError> {
     let root = root(store, selector)?;
     if let Some(project) = known(store, &root)? {
-        let all = store.files().context_files(project)?;
+        let all = remora_context_files::places(store, project)?;
         // A directory that no longer exists may have been moved here.
         let is_here = |at: &FilesAt| Path::new(&at.root) == root || !Path::new(&at.root).exists();
         if all.iter().any(is_here) {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use remora_core::settings::{OverBudget, Settings};
 use remora_core::time::Time;
-use remora_store::retrievals::{Injected, Moment};
-use remora_store::{Backlog, Spent, Store, Usage};
+use remora_store::injections::{Injected, Moment};
+use remora_store::{Backlog, BacklogOf, Spent, Store, Usage, UsageQuery};
 use serde::Serialize;
 
 use crate::{AppError, ProjectSelector, Runtime, project};
@@ -152,7 +152,11 @@ pub fn costs(rt: &dyn Runtime, request: &CostsRequest) -> Result<Costs, AppError
     for _ in 0..request.days.clamp(1, MAX_DAYS) {
         let start = Time(until.0 - 1).start_of_day();
         let mut spent = Sum::default();
-        for usage in store.queue().usage(start, until, only)? {
+        for usage in store.queue().usage(&UsageQuery {
+            until: Some(until),
+            project: only,
+            ..UsageQuery::since(start)
+        })? {
             let model = format!("{} ({})", usage.model, usage.provider);
             let project = usage.project.clone().unwrap_or_else(|| "no longer known".to_owned());
             spent.add(&usage);
@@ -202,12 +206,12 @@ fn budget(store: &Store, settings: &Settings, now: Time) -> Result<Budget, AppEr
     let limits = &settings.budget;
     Ok(Budget {
         provider: settings.observer.provider.as_str(),
-        spent_today: store.queue().spent(now.start_of_day(), None)?,
+        spent_today: store.queue().usage(&UsageQuery::since(now.start_of_day()))?.iter().sum(),
         daily_tokens: limits.daily_tokens,
         daily_usd: limits.daily_usd,
         session_tokens: limits.session_tokens,
         session_usd: limits.session_usd,
         waits: settings.observer.over_budget == OverBudget::Wait,
-        waiting: store.queue().awaiting_model()?,
+        waiting: store.queue().backlog(BacklogOf::AwaitingModel)?,
     })
 }

@@ -8,8 +8,8 @@ use crate::Runtime;
 /// How far a rebuild is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexProgress {
-    pub done: u64,
-    pub all: u64,
+    pub done: usize,
+    pub all: usize,
 }
 
 /// Drops everything that was derived from the records.

@@ -79,8 +79,8 @@ pub fn surroundings<'a>(
 
 /// Every host that is on this machine or has sent events. Without `around`, only the latter.
 pub fn hosts(rt: &dyn Runtime, around: Option<&InstallEnv>) -> Result<Vec<HostReport>, AppError> {
-    let store = rt.store();
-    let mut seen = store.sessions().hosts_seen()?;
+    let mut seen = rt.store().sessions().hosts()?;
+    seen.retain(|host| host.sessions > 0);
     let known = around.map(state::hosts).unwrap_or_default();
     let mut reports: Vec<HostReport> = Vec::new();
     // One report per host, with the first problem among its installations.
@@ -93,14 +93,14 @@ pub fn hosts(rt: &dyn Runtime, around: Option<&InstallEnv>) -> Result<Vec<HostRe
             name: host.name.to_owned(),
             hooks: Some(places.iter().find(is_troubled).unwrap_or(host).hooks.clone()),
             sessions: seen.as_ref().map_or(0, |seen| seen.sessions),
-            last_event_at: seen.map(|seen| seen.last_event_at),
+            last_event_at: seen.and_then(|seen| seen.last_event_at),
         });
     }
     reports.extend(seen.into_iter().map(|seen| HostReport {
         name: recipe_named(&seen.host).map_or(seen.host, |recipe| recipe.name.to_owned()),
         hooks: None,
         sessions: seen.sessions,
-        last_event_at: Some(seen.last_event_at),
+        last_event_at: seen.last_event_at,
     }));
     reports.sort_by_key(|report| std::cmp::Reverse(report.last_event_at));
     Ok(reports)

@@ -41,5 +41,5 @@ pub fn notes(rt: &dyn Runtime) -> Result<Notes, AppError> {
     });
     let mut known = store.notes().known()?;
     known.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| a.path.cmp(&b.path)));
-    Ok(Notes { source, state: store.notes().state()?, known, always: store.notes().always_injected()? })
+    Ok(Notes { source, state: store.notes().state()?, known, always: store.notes().always_injected(None)? })
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use remora_store::{Joined, ProjectRow, locate};
+use remora_store::{Joined, JoinedBy, ProjectRow, locate};
 
 use crate::{AppError, Runtime, project_named};
 
@@ -22,7 +22,7 @@ pub fn join(rt: &mut dyn Runtime, name: &str, directory: &Path) -> Result<Projec
 /// The directory that this one shares a project with, if only the same origin connects them.
 pub fn joined(rt: &dyn Runtime, directory: &Path) -> Result<Option<Joined>, AppError> {
     let store = rt.store();
-    Ok(store.projects().joined(&locate(directory))?)
+    Ok(store.projects().joined(JoinedBy::Place(&locate(directory)))?)
 }
 
 /// Makes a directory a project of its own. Existing records stay in the old project.
@@ -30,7 +30,7 @@ pub fn split(rt: &mut dyn Runtime, directory: &Path) -> Result<ProjectRow, AppEr
     let now = rt.now();
     rt.change(|store| {
         let place = locate(directory);
-        if store.projects().at(&place)?.is_none() {
+        if store.projects().get(&place)?.is_none() {
             return Err(AppError::UnknownDirectory(directory.to_owned()));
         }
         store.projects().split(&place, now)?.ok_or_else(|| AppError::NotShared(directory.to_owned()))

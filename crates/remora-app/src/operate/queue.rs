@@ -5,7 +5,7 @@ use std::time::Duration;
 use remora_core::ids::EventId;
 use remora_core::settings::Capture;
 use remora_observer::{Drained, Observer};
-use remora_store::{EventRow, Which};
+use remora_store::{EventRow, FailedAction, QueuedEvents, StoreError, Which};
 use serde::Serialize;
 
 use crate::{AppError, Runtime, files, records};
@@ -25,11 +25,15 @@ pub struct Queue {
 pub fn overview(rt: &dyn Runtime, limit: u32) -> Result<Queue, AppError> {
     let store = rt.store();
     let mut queue = list(rt, limit)?;
-    let failed = store.queue().failed_events(limit)?;
+    let failed = store.queue().events(QueuedEvents::Failed, limit)?;
     queue.events.retain(|event| event.status != "failed");
     queue.events.splice(0..0, failed);
     for event in &mut queue.events {
-        let root = store.sessions().root(event.session_id)?;
+        let root = store
+            .sessions()
+            .origin(event.session_id)?
+            .ok_or(StoreError::UnknownSession(event.session_id))?
+            .root;
         files::shorten(&root, std::slice::from_mut(event));
     }
     queue.events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
@@ -45,7 +49,7 @@ pub fn list(rt: &dyn Runtime, limit: u32) -> Result<Queue, AppError> {
         awaiting_model: counts.awaiting_model,
         failed: counts.failed,
         total: counts.pending + counts.processing + counts.awaiting_model + counts.failed,
-        events: store.queue().events(limit)?,
+        events: store.queue().events(QueuedEvents::All, limit)?,
     })
 }
 
@@ -91,12 +95,12 @@ pub enum FailedEvents {
 
 /// Tries failed events again. Returns how many.
 pub fn retry(rt: &mut dyn Runtime, failed: &FailedEvents) -> Result<usize, AppError> {
-    rt.change(|store| with(failed, |which| Ok(store.queue().retry(which)?)))
+    rt.change(|store| with(failed, |which| Ok(store.queue().resolve_failed(which, FailedAction::Retry)?)))
 }
 
 /// Drops failed events. Returns how many.
 pub fn give_up(rt: &mut dyn Runtime, failed: &FailedEvents) -> Result<usize, AppError> {
-    rt.change(|store| with(failed, |which| Ok(store.queue().drop_failed(which)?)))
+    rt.change(|store| with(failed, |which| Ok(store.queue().resolve_failed(which, FailedAction::Drop)?)))
 }
 
 fn with(

@@ -1,5 +1,6 @@
 //! Size of the memory.
 
+use remora_core::document::ProjectScope;
 use remora_core::time::Time;
 use remora_store::Counts;
 use schemars::JsonSchema;
@@ -27,14 +28,14 @@ pub struct MemoryStats {
 pub fn memory(rt: &dyn Runtime) -> Result<MemoryStats, AppError> {
     let store = rt.store();
     let Counts { observations, summaries, facts, .. } = store.counts()?;
-    let index = store.index().embedding_progress()?;
+    let index = store.index().state(ProjectScope::All)?;
     Ok(MemoryStats {
         observations,
         summaries,
         facts,
         documents: index.documents,
         vectors: index.with_vector,
-        missing: index.waiting,
+        missing: index.to_embed,
         model: index.model,
         last_indexed_at: index.last_at.map(Time::iso),
         last_indexed_at_epoch: index.last_at,

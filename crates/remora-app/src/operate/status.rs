@@ -3,14 +3,16 @@
 use std::fs;
 use std::path::Path;
 
+use remora_core::document::ProjectScope;
 use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_net::{Health, Outage};
 use remora_store::pause::{self, Pause};
-use remora_store::search::EmbeddingProgress;
+use remora_store::search::IndexState;
 use remora_store::{
-    Backlog, Counts, DataDir, ReadOnly, SCHEMA_VERSION, Spent, Store, StoreError, problems, spool,
+    Backlog, BacklogOf, Counts, DataDir, ReadOnly, SCHEMA_VERSION, SessionQuery, Spent, Store, StoreError,
+    UsageQuery, problems, spool,
 };
 use serde::Serialize;
 
@@ -107,7 +109,7 @@ pub struct Embedding {
 #[derive(Debug, Serialize)]
 pub struct NotesStatus {
     pub source: String,
-    pub known: u64,
+    pub known: usize,
     pub problem: Option<String>,
 }
 
@@ -162,7 +164,7 @@ pub fn status(
         embedder: embedding(settings, &daemon, known.index),
         daemon,
         notes,
-        bytes: measure(dir.path(), known.payloads),
+        bytes: measure(dir.path(), known.pending_bytes, known.failed_bytes),
         last_activity_at: known.last_activity.map(Time::iso),
         last_activity_at_epoch: known.last_activity,
     })
@@ -177,9 +179,10 @@ struct KnownState {
     read_only: Option<ReadOnly>,
     spent: Spent,
     waiting: Option<Backlog>,
-    /// Bytes of waiting and of failed events.
-    payloads: (u64, u64),
-    index: Option<EmbeddingProgress>,
+    /// Bytes of waiting events.
+    pending_bytes: u64,
+    failed_bytes: u64,
+    index: Option<IndexState>,
 }
 
 fn known(store: &Store, now: Time) -> Result<KnownState, StoreError> {
@@ -187,13 +190,22 @@ fn known(store: &Store, now: Time) -> Result<KnownState, StoreError> {
     Ok(KnownState {
         counts: store.counts()?,
         projects: projects.map(|p| Project { id: p.id, name: p.name, root: p.root }).collect(),
-        last_activity: store.sessions().list(None, 1)?.first().map(|session| session.last_activity_at),
+        last_activity: store
+            .sessions()
+            .list(&SessionQuery::latest(1))?
+            .first()
+            .map(|session| session.last_activity_at),
         read_only: store.read_only(),
-        spent: store.queue().spent(now.start_of_day(), None)?,
-        waiting: store.queue().awaiting_model()?,
-        payloads: store.queue().payload_bytes()?,
-        index: Some(store.index().embedding_progress()?),
+        spent: store.queue().usage(&UsageQuery::since(now.start_of_day()))?.iter().sum(),
+        waiting: store.queue().backlog(BacklogOf::AwaitingModel)?,
+        pending_bytes: payload_bytes(store, BacklogOf::Unfinished)?,
+        failed_bytes: payload_bytes(store, BacklogOf::Failed)?,
+        index: Some(store.index().state(ProjectScope::All)?),
     })
+}
+
+fn payload_bytes(store: &Store, of: BacklogOf) -> Result<u64, StoreError> {
+    Ok(store.queue().backlog(of)?.map_or(0, |backlog| backlog.bytes))
 }
 
 /// The provider that observes events, and its health.
@@ -203,9 +215,11 @@ pub fn observer_of(
     settings: &Settings,
     daemon: &DaemonStatus,
 ) -> Result<Observer, StoreError> {
-    let now = dir.now();
-    let spent_today = store.queue().spent(now.start_of_day(), None)?;
-    Ok(Observer { waiting: store.queue().awaiting_model()?, ..observer(dir, settings, daemon, spent_today) })
+    let spent_today = store.queue().usage(&UsageQuery::since(dir.now().start_of_day()))?.iter().sum();
+    Ok(Observer {
+        waiting: store.queue().backlog(BacklogOf::AwaitingModel)?,
+        ..observer(dir, settings, daemon, spent_today)
+    })
 }
 
 fn observer(dir: &DataDir, settings: &Settings, daemon: &DaemonStatus, spent_today: Spent) -> Observer {
@@ -226,11 +240,11 @@ fn observer(dir: &DataDir, settings: &Settings, daemon: &DaemonStatus, spent_tod
     }
 }
 
-fn embedding(settings: &Settings, daemon: &DaemonStatus, index: Option<EmbeddingProgress>) -> Embedding {
+fn embedding(settings: &Settings, daemon: &DaemonStatus, index: Option<IndexState>) -> Embedding {
     let provider = settings.search.embedder.as_str();
     let health = daemon.embedder.clone().filter(|health| health.provider == provider);
     let (documents, vectors, missing) =
-        index.as_ref().map_or((0, 0, 0), |index| (index.documents, index.with_vector, index.waiting));
+        index.as_ref().map_or((0, 0, 0), |index| (index.documents, index.with_vector, index.to_embed));
     Embedding {
         provider,
         model: index.and_then(|index| index.model),
@@ -241,7 +255,7 @@ fn embedding(settings: &Settings, daemon: &DaemonStatus, index: Option<Embedding
     }
 }
 
-fn measure(dir: &Path, (queue, failed): (u64, u64)) -> Bytes {
+fn measure(dir: &Path, queue: u64, failed: u64) -> Bytes {
     let size = |name: &str| fs::metadata(dir.join(name)).map_or(0, |file| file.len());
     let database = size("remora.db") + size("remora.db-wal") + size("remora.db-shm");
     let backups = fs::read_dir(dir.join("backups")).map_or(0, |entries| {

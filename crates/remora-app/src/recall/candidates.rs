@@ -3,14 +3,14 @@
 use remora_core::context::{PinnedNote, RecalledPassage};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::FactKey;
-use remora_core::ids::{FactId, NoteId, ObservationId};
+use remora_core::ids::{FactId, NoteId};
 use remora_core::settings::Memory;
-use remora_core::time::Time;
 use remora_core::vault;
 use remora_core::wrong::CalledWrong;
 use remora_search::{Hit, Terms};
-use remora_store::retrievals::{InjectedBefore, Item};
-use remora_store::{Ledger, Store, StoreError};
+use remora_store::injections::{InjectedBefore, Item};
+use remora_store::search::DocumentKeys;
+use remora_store::{Ledger, MainFile, Store, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,8 +88,6 @@ pub(super) struct Judge<'a> {
     /// Notes that were injected; empty if notes are off.
     before: InjectedBefore,
     ledger: Ledger,
-    /// When the host last emptied the session's context.
-    emptied_at: Option<Time>,
 }
 
 impl<'a> Judge<'a> {
@@ -104,8 +102,7 @@ impl<'a> Judge<'a> {
             Some(_) => store.injections().before(request.session)?,
             None => InjectedBefore::default(),
         };
-        let emptied_at = store.injections().emptied_at(request.session)?;
-        Ok(Self { request, memory, notes, before, ledger, emptied_at })
+        Ok(Self { request, memory, notes, before, ledger })
     }
 
     /// Marks each hit as eligible, or with the reason why not.
@@ -187,7 +184,7 @@ impl<'a> Judge<'a> {
     /// A session has its own records in its context, until its host empties it.
     fn is_in_context(&self, hit: &Hit) -> bool {
         let is_own = hit.session_id == Some(self.request.session);
-        is_own && self.emptied_at.is_none_or(|emptied_at| hit.created_at >= emptied_at)
+        is_own && self.ledger.emptied_at.is_none_or(|emptied_at| hit.created_at >= emptied_at)
     }
 
     /// Whether the beginning of this note was injected, or will be.
@@ -221,7 +218,9 @@ pub(super) fn text_of(
         return note_text(store, hit);
     }
     let host = match (hit.session_id, hit.kind) {
-        (Some(session), _) => store.sessions().host(session)?,
+        (Some(session), _) => {
+            store.sessions().origin(session)?.ok_or(StoreError::UnknownSession(session))?.host
+        }
         (None, RecordKind::Fact) => match store.facts().get(FactId(hit.id.number))? {
             Some(row) => format!("{} by {}", row.fact.kind.name(), row.fact.source),
             None => return Ok(None),
@@ -239,9 +238,8 @@ pub(super) fn text_of(
     let longest = usize::MAX;
     let since = match (hit.kind, hit.project_id) {
         (RecordKind::Observation, Some(project)) => {
-            let file = store.files().main_of(ObservationId(hit.id.number))?;
-            let main_file = file.as_deref().map(|file| (hit.id.number, file));
-            store.files().since(project, main_file)?.remove(&hit.id.number)
+            let main_file = MainFile { observation: hit.id.number, path: None };
+            store.files().since(project, [main_file])?.remove(&hit.id.number)
         }
         _ => None,
     };
@@ -264,9 +262,10 @@ fn ended(sentence: &str) -> String {
 /// The text of a note around the match.
 fn note_text(store: &Store, hit: &Hit) -> Result<Option<RecalledPassage>, StoreError> {
     let Some(note) = store.notes().get(NoteId(hit.id.number))? else { return Ok(None) };
-    let Some(text) = store.index().part_text(hit.id, &hit.part)? else { return Ok(None) };
+    let part = DocumentKeys::Part { record: hit.id, part: &hit.part };
+    let Some(document) = store.index().documents(part)?.pop() else { return Ok(None) };
     // A snippet is part of the text, with line breaks replaced by spaces.
-    let flat: String = text.chars().map(|c| if c.is_ascii_control() { ' ' } else { c }).collect();
+    let flat: String = document.body.chars().map(|c| if c.is_ascii_control() { ' ' } else { c }).collect();
     let at = flat.find(hit.snippet.text.trim_matches('…')).unwrap_or_default();
     Ok(Some(RecalledPassage {
         id: hit.id.to_string(),
@@ -282,6 +281,7 @@ fn note_text(store: &Store, hit: &Hit) -> Result<Option<RecalledPassage>, StoreE
 #[cfg(test)]
 mod tests {
     use remora_core::ids::{ProjectId, SessionId};
+    use remora_core::time::Time;
     use remora_search::{Snippet, Why};
 
     use super::*;
@@ -330,7 +330,6 @@ mod tests {
             notes: &[note],
             before: InjectedBefore::default(),
             ledger: Ledger::default(),
-            emptied_at: None,
         };
         let superseded = Hit { superseded: true, ..hit("3", 3, 0.9) };
         let waiting = Hit { why: Why { waiting: true, ..Why::default() }, ..hit("t8", 8, 0.9) };
@@ -357,7 +356,6 @@ mod tests {
             notes: &[],
             before: InjectedBefore::default(),
             ledger: Ledger::default(),
-            emptied_at: None,
         };
         let judged = judge.judge(vec![hit("n4", 0, 0.9)], |_| Ok(false)).unwrap();
         assert_eq!(judged[0].outcome, Outcome::NotesOff);

@@ -8,7 +8,7 @@ use remora_core::context::{self, AboutFile, More};
 use remora_core::event::FileAhead;
 use remora_core::privacy;
 use remora_core::prose::fingerprint;
-use remora_store::retrievals::{Item, Moment};
+use remora_store::injections::{Item, Logged, Moment};
 use remora_store::{DataDir, Store, StoreError};
 
 use super::Injection;
@@ -34,7 +34,7 @@ pub fn before(
     let path = Path::new(&ahead.cwd).join(&ahead.path);
     let Some(file) = store.files().get(session.project, &path)? else { return Ok(None) };
     let agent = ahead.agent.as_ref().map_or("", |agent| agent.id.as_str());
-    if store.injections().was_before_file(session.id, agent, &file.path)? {
+    if store.injections().has_logged(session.id, Logged::File { agent, path: &file.path })? {
         return Ok(None);
     }
     let mut observations = store.files().about(&session, &file)?;

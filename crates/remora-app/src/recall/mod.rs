@@ -20,7 +20,7 @@ use remora_core::ids::SessionId;
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use remora_search::EmbedError;
-use remora_store::retrievals::{Item, Moment, Retrieval, WhichRetrievals};
+use remora_store::injections::{Item, Moment, Retrieval, WhichRetrievals};
 use remora_store::{KnownSession, Store, StoreError, locate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ fn session_in(
     if let Some(known) = store.sessions().known(session)? {
         return Ok(Some(known));
     }
-    let project = store.projects().at(&locate(Path::new(directory)))?;
+    let project = store.projects().get(&locate(Path::new(directory)))?;
     Ok(project.map(|project| KnownSession { id: NEW_SESSION, project: project.id, last_prompt_at: None }))
 }
 

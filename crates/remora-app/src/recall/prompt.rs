@@ -17,8 +17,8 @@ use remora_core::settings::{Memory, Settings};
 use remora_core::text::is_unspaced;
 use remora_core::time::Time;
 use remora_search::{Mode, SearchQuery, Searcher, Snippets};
-use remora_store::retrievals::{Item, Moment};
-use remora_store::{Store, StoreError};
+use remora_store::injections::{Item, Moment};
+use remora_store::{Store, StoreError, Tuning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -169,7 +169,7 @@ pub fn submit(
         return Ok(None);
     }
     let Some(known) = super::session_in(store, session, directory)? else { return Ok(None) };
-    if !wants_memories && store.notes().not_injected(known.id)?.is_empty() {
+    if !wants_memories && store.notes().always_injected(Some(known.id))?.is_empty() {
         return Ok(None);
     }
     let request = PromptRequest {
@@ -204,7 +204,7 @@ fn ask(
     (now, began): (Time, Instant),
 ) -> Result<Option<Injection>, StoreError> {
     let by_words = || -> Result<Option<Injection>, StoreError> {
-        store.map_file()?;
+        store.tune(Tuning::MappedFile)?;
         let engine = SearchBackend { searcher: &Searcher::new(), embedder: None };
         let query = SearchQuery { snippets: Snippets::Injected, ..query(request, settings, now) };
         Ok(choose(store, engine, request, settings, &query)?.injection)
@@ -252,7 +252,7 @@ fn choose(
     let _snapshot = store.snapshot()?;
     let memory = &settings.memory;
     let notes = match memory.notes_source() {
-        Some(_) => store.notes().not_injected(request.session)?,
+        Some(_) => store.notes().always_injected(Some(request.session))?,
         None => Vec::new(),
     };
     let mut chosen = Vec::new();

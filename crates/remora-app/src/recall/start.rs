@@ -8,8 +8,8 @@ use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::backup::last_check;
-use remora_store::retrievals::{Item, Moment};
-use remora_store::{KnownSession, Recall, Store, StoreError};
+use remora_store::injections::{Item, Logged, Moment};
+use remora_store::{JoinedBy, KnownSession, MainFile, Recall, Store, StoreError, Tuning};
 
 use super::Injection;
 use crate::{AppError, ProjectSelector, Runtime, project_or_global};
@@ -50,14 +50,14 @@ pub fn begin(
     let started = Instant::now();
     let Starting { session, directory, how } = starting;
     let Some(session) = super::session_in(store, session, directory)? else { return Ok(None) };
-    if store.injections().has_just_started(session.id, how.name(), now)? {
+    if store.injections().has_logged(session.id, Logged::Start { source: how.name(), now })? {
         return Ok(None);
     }
     if how.empties_context() && store.read_only().is_none() {
         store.injections().begin_epoch(session.id, now)?;
     }
     let Some(part) = part(how, session) else { return Ok(None) };
-    store.map_file()?;
+    store.tune(Tuning::MappedFile)?;
     let reader = Reader { limit: u64::from(settings.context.tokens).min(reader.limit), ..reader };
     let notices = notices(store, session.id, now)?;
     let Some(injection) = context(store, session.project, part, notices, settings, reader, now)? else {
@@ -103,7 +103,7 @@ fn notices(store: &Store, session: SessionId, now: Time) -> Result<Vec<String>, 
             restored.restored_at.format(MINUTE)
         ));
     }
-    if let Some(joined) = store.projects().joined_with(session)? {
+    if let Some(joined) = store.projects().joined(JoinedBy::Session(session))? {
         notices.push(format!(
             "This directory is new and shares the memory of {}, because it has the same origin. If it is something \
              else, `remora project split` separates them.",
@@ -136,15 +136,15 @@ fn context(
     material.notices = notices;
     if settings.memory.notes_source().is_some() {
         material.notes = match part {
-            Recall::Everything | Recall::OfSession(_) => store.notes().always_injected()?,
-            Recall::Since { session, .. } => store.notes().not_injected(session)?,
+            Recall::Everything | Recall::OfSession(_) => store.notes().always_injected(None)?,
+            Recall::Since { session, .. } => store.notes().always_injected(Some(session))?,
         };
     }
     let valuable: Vec<ObservationId> =
         context::most_valuable(&material, now).into_iter().map(ObservationId).collect();
     let is_valuable = |known: &&TimelineItem| valuable.contains(&ObservationId(known.id));
-    let main_files = material.observations.iter().filter(is_valuable);
-    let main_files = main_files.filter_map(|known| Some((known.id, known.file.as_deref()?)));
+    let main_files = material.observations.iter().filter(is_valuable).filter(|known| known.file.is_some());
+    let main_files = main_files.map(|known| MainFile { observation: known.id, path: known.file.as_deref() });
     material.files_since = store.files().since(project, main_files)?;
     for id in valuable {
         let Some(text) = store.records().observation_text(id)? else { continue };

@@ -2,6 +2,7 @@
 
 use remora_core::ids::ProjectId;
 use remora_core::settings::Settings;
+use remora_store::SessionQuery;
 
 use crate::{AppError, ProjectSelector, Runtime, project};
 
@@ -30,7 +31,9 @@ impl Trial {
 pub fn project_of(rt: &dyn Runtime, selector: &ProjectSelector) -> Result<Option<ProjectId>, AppError> {
     let store = rt.store();
     match selector {
-        ProjectSelector::All => Ok(store.sessions().list(None, 1)?.first().map(|session| session.project_id)),
+        ProjectSelector::All => {
+            Ok(store.sessions().list(&SessionQuery::latest(1))?.first().map(|session| session.project_id))
+        }
         one => project(store, one).map(Some),
     }
 }

@@ -1,5 +1,6 @@
 use remora_core::settings::{self, Settings};
 use remora_search::{Embed, Mode, Results, Searcher};
+use remora_store::forget::NextStep;
 use remora_store::{DataDir, Store, StoreError};
 
 use super::Runtime;
@@ -78,7 +79,8 @@ impl Local {
 
     /// Erases from the files what can no longer be undone, unless a daemon does that.
     pub fn finish_forgetting(&mut self) {
-        let is_due = self.store.read_only().is_none() && self.store.forget().must_erase().unwrap_or(false);
+        let is_due = self.store.read_only().is_none()
+            && matches!(self.store.forget().next_step(), Ok(Some(NextStep::Erase)));
         if !is_due || !self.outside.erases(self.store.dir()) {
             return;
         }

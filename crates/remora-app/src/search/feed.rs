@@ -148,7 +148,7 @@ fn tool_events(store: &Store, page: Page<EventRow>) -> Result<Vec<ToolEvent>, St
     for mut row in page.items {
         let root = match roots.entry(row.session_id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(store.sessions().root(row.session_id)?),
+            Entry::Vacant(unknown) => unknown.insert(root(store, row.session_id)?),
         };
         let subject = row.short_subject();
         files::shorten(root, std::slice::from_mut(&mut row));
@@ -167,13 +167,18 @@ fn tool_events(store: &Store, page: Page<EventRow>) -> Result<Vec<ToolEvent>, St
     Ok(events)
 }
 
+/// The root of a session's project.
+fn root(store: &Store, session: SessionId) -> Result<String, StoreError> {
+    Ok(store.sessions().origin(session)?.ok_or(StoreError::UnknownSession(session))?.root)
+}
+
 /// Running turns with their latest tool calls.
 pub fn running(rt: &dyn Runtime, project: Option<ProjectId>) -> Result<Vec<RunningTurn>, AppError> {
     let now = rt.now();
     let store = rt.store();
     let mut turns = store.records().running_turns(project, TURNS, EVENTS, now)?;
     for turn in &mut turns {
-        files::shorten(&store.sessions().root(turn.session)?, &mut turn.events);
+        files::shorten(&root(store, turn.session)?, &mut turn.events);
         for event in &mut turn.events {
             event.subject = event.short_subject();
         }

@@ -1,19 +1,12 @@
 //! Knowledge about each file.
 
 use remora_core::ids::ProjectId;
-use remora_store::{AboutLine, EventRow, KnownFile, Page};
+use remora_store::{EventRow, FileQuery, KnownFile, Page};
 
 use crate::{AppError, Runtime};
 
 /// Observations listed below each file.
 const LINES: u32 = 5;
-
-/// A file with its latest observations.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileKnowledge {
-    pub file: KnownFile,
-    pub lines: Vec<AboutLine>,
-}
 
 /// Selects files.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,14 +28,8 @@ pub(crate) fn shorten(root: &str, events: &mut [EventRow]) {
 }
 
 /// Files with observations; the one with the latest observation comes first.
-pub fn files(rt: &dyn Runtime, request: &FilesRequest) -> Result<Page<FileKnowledge>, AppError> {
-    let store = rt.store();
-    let part = request.part.trim();
-    let page = store.files().list(request.project, part, request.limit, request.offset)?;
-    let mut items = Vec::with_capacity(page.items.len());
-    for file in page.items {
-        let lines = store.files().lines_about(file.project_id, &file.path, LINES)?;
-        items.push(FileKnowledge { file, lines });
-    }
-    Ok(Page { items, total: page.total })
+pub fn files(rt: &dyn Runtime, request: &FilesRequest) -> Result<Page<KnownFile>, AppError> {
+    let &FilesRequest { project, limit, offset, .. } = request;
+    let part = request.part.trim().to_owned();
+    Ok(rt.store().files().list(&FileQuery { project, part, lines: LINES, limit, offset })?)
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use remora_core::context::tokens;
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::host::Host;
 use remora_core::ids::{FactId, NoteId, ObservationId, ProjectId};
 use remora_core::memory::Observation;
 use remora_store::notes::NoteRow;
 use remora_store::{
-    EventRow, FactRow, ObservationRow, Page, PromptRow, Selection, SessionRow, Store, SummaryRow,
+    EventRow, FactRow, ObservationRow, Page, PromptRow, Selection, SessionQuery, SessionRow, Store,
+    SummaryRow,
 };
 use serde::{Serialize, Serializer};
 
@@ -112,21 +112,17 @@ pub struct Latest {
 }
 
 pub fn latest(rt: &dyn Runtime, project: ProjectId, most: u32) -> Result<Latest, AppError> {
-    let selection = Selection::of_project(project).limit(most);
-    let observations = rt.store().records().observations(&selection)?.items;
-    let sessions = sessions(rt, &selection, None)?.items;
+    let observations = rt.store().records().observations(&Selection::of_project(project).limit(most))?.items;
+    let sessions = sessions(rt, SessionQuery::of_project(project, most))?.items;
     Ok(Latest { observations, sessions })
 }
 
 /// Sessions of agents, captured or imported, latest first, of one agent program or channel or of all. The session that
 /// holds saved texts is not one of an agent.
-pub fn sessions(
-    rt: &dyn Runtime,
-    selection: &Selection,
-    host: Option<Host>,
-) -> Result<Page<SessionRow>, AppError> {
-    let store = rt.store();
-    Ok(store.sessions().of_agents(selection, host)?)
+pub fn sessions(rt: &dyn Runtime, query: SessionQuery) -> Result<Page<SessionRow>, AppError> {
+    let query = SessionQuery { of_agents: true, ..query };
+    let sessions = rt.store().sessions();
+    Ok(Page { items: sessions.list(&query)?, total: sessions.count(&query)? })
 }
 
 /// Returns one record by its id, or a session by the beginning of its id. Does not count as a use.

@@ -1,7 +1,7 @@
 //! Queries on the injection log.
 
 use remora_core::document::{RecordId, RecordKind};
-use remora_store::retrievals::{RetrievalRow, WhichRetrievals};
+use remora_store::injections::{RetrievalRow, WhichRetrievals};
 use schemars::JsonSchema;
 use serde::Serialize;
 

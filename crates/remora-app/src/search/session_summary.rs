@@ -2,7 +2,7 @@
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::SessionId;
-use remora_store::{ObservationRow, Selection, SessionRow, Store, SummaryRow};
+use remora_store::{ObservationRow, Selection, SessionQuery, SessionRow, Store, SummaryRow};
 use serde::Serialize;
 
 use crate::records::record_id;
@@ -67,5 +67,5 @@ fn session_of(store: &Store, record: RecordId) -> Result<Option<SessionId>, AppE
 }
 
 fn row(store: &Store, id: SessionId) -> Result<Option<SessionRow>, AppError> {
-    Ok(store.sessions().page(&Selection::of_session(id).limit(1))?.into_first())
+    Ok(store.sessions().list(&SessionQuery::one(id))?.pop())
 }

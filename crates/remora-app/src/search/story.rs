@@ -3,9 +3,11 @@
 use std::ops::Bound;
 
 use remora_core::ids::SessionId;
-use remora_core::time::Time;
-use remora_store::retrievals::{Moment, WhichRetrievals};
-use remora_store::{EventRow, ObservationRow, PromptRow, Selection, SessionRow, Spent, Store, SummaryRow};
+use remora_store::injections::{Moment, WhichRetrievals};
+use remora_store::{
+    EventRow, ObservationRow, PromptRow, Selection, SessionQuery, SessionRow, Spent, Store, StoreError,
+    SummaryRow, UsageQuery,
+};
 
 use crate::why::{self, Why, WhyRequest};
 use crate::{AppError, Runtime, files};
@@ -59,7 +61,7 @@ pub struct Part {
 pub fn story(rt: &dyn Runtime, id: SessionId, part: Part) -> Result<Option<Story>, AppError> {
     let store = rt.store();
     let all = Selection::of_session(id);
-    let Some(session) = store.sessions().page(&all.clone().limit(1))?.into_first() else { return Ok(None) };
+    let Some(session) = store.sessions().list(&SessionQuery::one(id))?.pop() else { return Ok(None) };
     // One extra row shows whether there is a next page.
     let mut prompts =
         store.records().prompts(&all.clone().turns(part.from..).limit(part.most.saturating_add(1)))?.items;
@@ -74,7 +76,7 @@ pub fn story(rt: &dyn Runtime, id: SessionId, part: Part) -> Result<Option<Story
     let before = all.clone().turns(..first).last_turn_first().limit(part.most);
     let earlier = store.records().prompts(&before)?.items.last().map(|prompt| prompt.prompt_number);
     let mut events = store.records().events(&all.clone().turns(first..=last))?.items;
-    files::shorten(&store.sessions().root(id)?, &mut events);
+    files::shorten(&store.sessions().origin(id)?.ok_or(StoreError::UnknownSession(id))?.root, &mut events);
     // Includes the numbers that no prompt has, so that the pages together show every observation once.
     let begin = if earlier.is_some() { Bound::Included(first) } else { Bound::Unbounded };
     let end = next.map_or(Bound::Unbounded, Bound::Excluded);
@@ -106,7 +108,7 @@ fn empty(store: &Store, session: SessionRow) -> Result<Story, AppError> {
             .records()
             .summaries(&Selection::of_session(id).last_turn_first().limit(1))?
             .into_first(),
-        spent: store.queue().spent(Time(0), Some(id))?,
+        spent: store.queue().usage(&UsageQuery::of_session(id))?.iter().sum(),
         turns: Vec::new(),
         without_prompt: Vec::new(),
         writers: store.sessions().writers(id)?,

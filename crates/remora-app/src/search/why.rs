@@ -5,7 +5,7 @@ use remora_core::ids::SessionId;
 use remora_core::prose::{fingerprint, sentences};
 use remora_core::text::one_line;
 use remora_core::wrong::CalledWrong;
-use remora_store::retrievals::{Item, RetrievalRow, WhichRetrievals};
+use remora_store::injections::{Item, RetrievalRow, WhichRetrievals};
 use remora_store::{Selection, Store};
 use serde::Serialize;
 

@@ -11,7 +11,7 @@ use remora_core::memory::{Memory, Observation, ObservationType};
 use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_store::backup::{last_check, verify};
-use remora_store::{DataDir, Store};
+use remora_store::{DataDir, EmptyWal, Store};
 
 use crate::memory::World;
 
@@ -41,7 +41,7 @@ fn populate(dir: &DataDir) -> Vec<u8> {
     for number in 0..MEMORIES {
         world.turn("app", &format!("why does {number} fail?"), "done", &observation(number), Time::now());
     }
-    world.store.empty_wal().unwrap();
+    world.store.empty_wal(EmptyWal::Always).unwrap();
     drop(world);
     backup::make(dir, &Settings::default().backup).unwrap();
     fs::read(dir.database()).unwrap()

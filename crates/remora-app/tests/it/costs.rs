@@ -8,8 +8,8 @@ use remora_core::event::Body;
 use remora_core::memory::Memory;
 use remora_core::settings::Settings;
 use remora_core::time::Time;
-use remora_store::retrievals::{Moment, Retrieval};
-use remora_store::{Call, CallOutcome};
+use remora_store::injections::{Moment, Retrieval};
+use remora_store::{Call, CallOutcome, SessionQuery};
 
 use crate::memory::World;
 
@@ -31,12 +31,17 @@ fn call(model: &str, tokens: u64, cost_usd: Option<f64>, at: Time) -> Call {
 fn spend(world: &mut World, project: &str, call: &Call) {
     let body = Body::PromptSubmitted { text: "why does the parser loop".to_owned() };
     world.hook(project, &format!("{project}-spends"), body, call.at);
-    let batch = world.store.queue().claim_next("test", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch = world
+        .store
+        .queue()
+        .claim("test", 100, Duration::ZERO, Time::now(), &mut |_, _| false)
+        .unwrap()
+        .unwrap();
     world.store.queue().confirm(&batch, &Memory::default(), Some(call), call.at).unwrap();
 }
 
 fn inject(world: &mut World, moment: Moment, tokens: u64, at: Time) {
-    let session = world.store.sessions().list(None, 1).unwrap()[0].id;
+    let session = world.store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].id;
     let retrieval = Retrieval {
         session,
         agent: String::new(),

@@ -9,7 +9,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_search::Mode;
 
-use remora_store::SavedBy;
+use remora_store::{SavedBy, SessionQuery};
 
 use crate::memory::{World, observation};
 
@@ -22,7 +22,7 @@ fn a_wrong_observation_ranks_last_and_is_never_injected() {
     let at = Time::now();
     world.turn("app", "Which valve does the sluice need for its pressure?", narrative, &memory, at);
     world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, at);
-    let session = world.store.sessions().named("asks").unwrap()[0].id;
+    let session = world.store.sessions().list(&SessionQuery::named("asks")).unwrap()[0].id;
     let prompt = "Which valve does the sluice need because of its pressure?";
     let request = PromptRequest::new(prompt, (world.project("app"), session), None);
     let mut settings = Settings::default();
@@ -60,7 +60,7 @@ fn a_replaced_observation_is_not_injected_and_ranks_lower() {
     let now = Time::now();
     world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, now);
     let prompt = "Which valve does the sluice need because of its pressure?";
-    let session = world.store.sessions().named("asks").unwrap()[0].id;
+    let session = world.store.sessions().list(&SessionQuery::named("asks")).unwrap()[0].id;
     let request = PromptRequest::new(prompt, (world.project("app"), session), None);
     let mut settings = Settings::default();
     settings.memory.auto_retrieve_min_score = 0.3;

@@ -53,7 +53,7 @@ impl World {
             agent: None,
             body,
         };
-        self.store.enqueue(&EventRecord::new(clean(event), at)).unwrap();
+        self.store.queue().enqueue(&EventRecord::new(clean(event), at)).unwrap();
     }
 
     /// Stores a turn and the memory made from it.
@@ -67,7 +67,7 @@ impl World {
     /// Stores `memory` for all queued events, as an observer would.
     pub(crate) fn remember(&mut self, memory: &Memory, at: Time) {
         while let Some(batch) =
-            self.store.queue().claim_next("test", 100, Duration::ZERO, Time::now()).unwrap()
+            self.store.queue().claim("test", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap()
         {
             self.store.queue().confirm(&batch, memory, None, at).unwrap();
         }
@@ -94,7 +94,7 @@ impl World {
 
     pub(crate) fn project(&self, name: &str) -> ProjectId {
         let place = locate(Path::new(&format!("/nowhere/{name}")));
-        self.store.projects().at(&place).unwrap().unwrap().id
+        self.store.projects().get(&place).unwrap().unwrap().id
     }
 
     pub(crate) fn query(&self, project: &str, text: &str) -> SearchQuery {

@@ -1,5 +1,6 @@
 //! The use cases behind the pages.
 
+use remora_store::backup::integrity_problems;
 use std::time::Duration;
 
 use remora_app::feed::{self, FEED_TOP, FeedRow};
@@ -13,7 +14,7 @@ use remora_core::event::{Body, Change, How, Outcome, ToolCall, ToolUse};
 use remora_core::ids::ObservationId;
 use remora_core::memory::{Memory, Observation, Summary};
 use remora_core::time::Time;
-use remora_store::{DataDir, SavedBy, Store};
+use remora_store::{DataDir, SavedBy, SessionQuery, Store};
 
 use crate::memory::{World, observation};
 
@@ -78,7 +79,7 @@ fn a_story_shows_failed_steps_observations_and_interrupted_turns() {
     world.remember(&about("The lock is mended", "src/lock.rs"), now);
     ask(&mut world, "And the door?");
     ask(&mut world, "Never mind");
-    let session = world.store.sessions().named("one").unwrap()[0].id;
+    let session = world.store.sessions().list(&SessionQuery::named("one")).unwrap()[0].id;
 
     let page = story(&world.now(now), session, Part { from: 1, most: 2 }).unwrap().unwrap();
     let [first, second] = page.turns.as_slice() else { panic!("{:?}", page.turns) };
@@ -124,7 +125,7 @@ fn files_days_and_moments_are_those_of_live_observations() {
     world.turn("web", "three", "x", &about("Third", "src/door.ts"), days(1));
     let ask = |part: &str| FilesRequest { part: part.into(), limit: 10, ..FilesRequest::default() };
     let all = files(&world.now(now), &ask("")).unwrap();
-    let found: Vec<_> = all.items.iter().map(|one| (one.file.path.as_str(), one.file.observations)).collect();
+    let found: Vec<_> = all.items.iter().map(|one| (one.path.as_str(), one.observations)).collect();
     assert_eq!((found, all.total), (vec![("src/door.ts", 1), ("src/lock.rs", 2)], 2));
     let locks = files(&world.now(now), &ask("LOCK")).unwrap();
     assert_eq!(
@@ -239,7 +240,7 @@ fn erasing_everything_leaves_no_row_and_no_copy_and_memory_goes_on() {
     let counts = world.store.counts().unwrap();
     assert_eq!((counts.observations, counts.prompts, counts.sessions), (0, 0, 0));
     assert!(world.store.projects().list().unwrap().is_empty());
-    assert!(world.store.integrity_problems().unwrap().is_empty());
+    assert!(integrity_problems(&world.store.dir().database()).unwrap().is_empty());
     for entry in walk(temp.path()) {
         let bytes = std::fs::read(&entry).unwrap();
         assert!(!bytes.windows(5).any(|part| part.eq_ignore_ascii_case(b"zebra")), "{}", entry.display());

@@ -24,7 +24,7 @@ pub(super) struct Prompt {
 
 /// The turn, as far as the queue still has its events.
 pub(super) fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
-    let root = store.sessions().root(batch.session)?;
+    let root = store.sessions().origin(batch.session)?.ok_or(StoreError::UnknownSession(batch.session))?.root;
     let mut turn = Turn::new(batch.bodies(), &root);
     // A late report of a background agent belongs to the prompt that started it.
     if turn.prompt.is_empty() {

@@ -7,7 +7,7 @@ use remora_core::event::Body;
 use remora_core::ids::SessionId;
 use remora_core::memory::Memory;
 use remora_core::time::Time;
-use remora_store::{Batch, ReadTo, Said, Store, StoreError};
+use remora_store::{Batch, ReadTo, Said, Store, StoreError, TurnRef};
 
 use super::gather::{self, Prompt};
 use super::{Observer, Settled};
@@ -58,15 +58,17 @@ impl Observer {
         let mut begin = transcript.offset;
         if let Some((before, found)) = heard.late {
             let end = found.read.to;
-            if Self::remember_late(store, batch.session, before, found)?.is_some() {
+            let turn = TurnRef { session: batch.session, number: before };
+            if Self::remember_late(store, turn, found)?.is_some() {
                 begin = end;
             }
         }
         let Some(TurnMessages { said, digest, running, read }) = heard.own else { return Ok(()) };
+        let turn = batch.turn();
         let heard = &mut batch.heard;
         heard.said.extend(without_repeated(said, closing.as_deref()));
         mid_turn::limit(&mut heard.said);
-        if digest.is_some() && !store.sessions().was_compacted(batch.session, batch.prompt_number)? {
+        if digest.is_some() && !store.sessions().was_compacted(turn)? {
             heard.digest = digest;
         }
         if has_ended && !broke_off && closing.is_none() && heard.closing.is_none() {
@@ -81,13 +83,15 @@ impl Observer {
     /// Reads a transcript again, for messages that its host wrote after the turn was observed. `None` if there are
     /// none.
     pub fn read_late(&self, store: &Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
+        let Some(transcript) = store.sessions().transcript(session)? else { return Ok(None) };
         // The process that works on the session also reads its transcript, and a turn that goes on is read as a whole.
-        if store.sessions().is_in_work(session)? {
+        if transcript.is_in_work {
             return Ok(None);
         }
-        let Some(transcript) = store.sessions().transcript(session)? else { return Ok(None) };
         match self.transcripts.hear_late(store.dir(), &transcript) {
-            Some((number, found)) if !found.is_empty() => Self::remember_late(store, session, number, found),
+            Some((number, found)) if !found.is_empty() => {
+                Self::remember_late(store, TurnRef { session, number }, found)
+            }
             _ => Ok(None),
         }
     }
@@ -96,12 +100,11 @@ impl Observer {
     /// `None` if another process stored them first.
     fn remember_late(
         store: &Store,
-        session: SessionId,
-        prompt_number: i64,
+        of: TurnRef,
         TurnMessages { said, digest, read, .. }: TurnMessages,
     ) -> Result<Option<Settled>, StoreError> {
-        let Prompt { text, closing } = gather::prompt(store, session, prompt_number)?;
-        let digest = if store.sessions().was_compacted(session, prompt_number)? { None } else { digest };
+        let Prompt { text, closing } = gather::prompt(store, of.session, of.number)?;
+        let digest = if store.sessions().was_compacted(of)? { None } else { digest };
         let turn = Turn {
             prompt: text,
             said: without_repeated(said, closing.as_deref()).into_iter().map(|said| said.text).collect(),
@@ -111,12 +114,12 @@ impl Observer {
         // The turn already has its summary.
         let memory = Memory { summary: None, ..builtin::observe(&turn) };
         let now = store.dir().now();
-        let stored = store.sessions().remember_late((session, prompt_number), &read, &memory, now)?;
+        let stored = store.sessions().remember_late(of, &read, &memory, now)?;
         Ok(stored.then_some(Settled {
             events: 0,
             observations: memory.observations.len(),
             has_summary: false,
-            transcript: Some(session),
+            transcript: Some(of.session),
         }))
     }
 }

@@ -86,13 +86,21 @@ pub(crate) enum Step {
 pub(crate) struct Observed {
     pub(crate) settled: Settled,
     /// The claimed turn, if a model is to be called for it.
-    question: Option<(Batch, Turn)>,
+    question: Option<Question>,
+}
+
+/// A turn that a model is to be called for.
+struct Question {
+    batch: Batch,
+    turn: Turn,
+    /// Whether it may be called now: no earlier turn of the session waits for it.
+    is_next: bool,
 }
 
 impl Observed {
     /// Releases the turn: a model is called for it later.
     pub(crate) fn give_back(self, store: &Store) -> Result<Settled, StoreError> {
-        if let Some((batch, _)) = self.question {
+        if let Some(Question { batch, .. }) = self.question {
             store.queue().give_back(&batch)?;
         }
         Ok(self.settled)
@@ -153,8 +161,10 @@ impl Observer {
     /// a turn whose memory is already stored.
     pub fn next(&self, store: &Store, now: Time) -> Result<Next, StoreError> {
         if let Some(Observed { settled, question }) = self.remember_any(store, now)? {
-            let Some((batch, turn)) = question else { return Ok(Next::Settled(settled)) };
-            if !store.queue().is_next_for_model(&batch)? {
+            let Some(Question { batch, turn, is_next }) = question else {
+                return Ok(Next::Settled(settled));
+            };
+            if !is_next {
                 store.queue().give_back(&batch)?;
                 return Ok(Next::Settled(settled));
             }
@@ -205,8 +215,7 @@ impl Observer {
         }
         let turn = turn(store, &batch)?;
         let mut memory = in_session(store, &batch, builtin::observe(&turn))?;
-        let is_past = store.queue().is_past(batch.session, batch.prompt_number)?;
-        if is_past {
+        if batch.is_past {
             as_reference(&mut memory);
         }
         let settled = Settled {
@@ -220,13 +229,14 @@ impl Observer {
             settled.observations,
             settled.has_summary
         );
-        let is_final = !store.queue().may_go_on(&batch)?;
-        if matches!(self.mind, ModelState::Builtin) || is_past || !is_final || !turn.is_worth_a_call() {
+        let is_without_model = matches!(self.mind, ModelState::Builtin);
+        if is_without_model || batch.is_past || batch.may_go_on || !turn.is_worth_a_call() {
             store.queue().confirm(&batch, &memory, None, made_at(&batch))?;
             return Ok(Step::Observed(Box::new(Observed { settled, question: None })));
         }
-        store.queue().remember(&batch, &memory, made_at(&batch))?;
-        Ok(Step::Observed(Box::new(Observed { settled, question: Some((batch, turn)) })))
+        let is_next = store.queue().remember(&batch, &memory, made_at(&batch))?;
+        let question = Some(Question { batch, turn, is_next });
+        Ok(Step::Observed(Box::new(Observed { settled, question })))
     }
 
     /// Prepares a model call for a turn whose memory is already stored. `None` if the model is not called now, or not

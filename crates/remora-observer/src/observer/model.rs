@@ -242,7 +242,8 @@ impl Model {
         turn: Turn,
         now: Time,
     ) -> Result<Option<Task>, StoreError> {
-        let root = store.sessions().root(batch.session)?;
+        let root =
+            store.sessions().origin(batch.session)?.ok_or(StoreError::UnknownSession(batch.session))?.root;
         let system = self.system(store, batch.session, &root, now)?;
         let so_far = Selection::of_session(batch.session).turns(..=batch.prompt_number).current();
         let before = store.records().observations(&so_far.without_batch(&batch))?.items;
@@ -275,7 +276,7 @@ impl Model {
     }
 
     fn system(&self, store: &Store, session: SessionId, root: &str, now: Time) -> Result<String, StoreError> {
-        let project = store.sessions().project(session)?;
+        let project = store.sessions().origin(session)?.ok_or(StoreError::UnknownSession(session))?.project;
         Ok(prompts::system(
             &self.mode,
             &Scene {

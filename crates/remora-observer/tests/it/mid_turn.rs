@@ -11,7 +11,7 @@ use remora_core::ids::SessionId;
 use remora_core::settings::{Provider, Secret, Service, Settings};
 use remora_core::time::Time;
 use remora_observer::{Next, Observer, Task};
-use remora_store::{DataDir, HostProcess, SavedBy, Selection, Store};
+use remora_store::{DataDir, HostProcess, Requeue, SavedBy, Selection, Store};
 use remora_sys::process::Identity;
 use serde_json::{Value, json};
 
@@ -145,7 +145,7 @@ async fn a_question_that_is_asked_again_has_the_same_text() {
     let mut world = World::with_model(&fake);
     world.turn(CLOSING);
     drop(world.ask());
-    world.store.queue().reclaim("the next process", Time::now()).unwrap();
+    world.store.queue().requeue(Requeue::ClaimsOfOthers("the next process"), Time::now()).unwrap();
     let task = world.ask();
     assert!(task.ask().await.is_ok());
     assert!(fake.requests()[0].body.contains(CAUSE));
@@ -256,7 +256,8 @@ fn a_transcript_claimed_by_another_process_is_not_read() {
     world.settle();
     world.write("assistant", "2026-03-10T09:00:07Z", "Late.");
     world.hook("SessionEnd", "2026-03-10T09:00:08Z", &json!({ "reason": "other" }));
-    let claimed = world.store.queue().claim_next("other", 10, Duration::ZERO, Time::now()).unwrap();
+    let claimed =
+        world.store.queue().claim("other", 10, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap();
     assert!(claimed.is_some());
     let before = world.offset();
     assert_eq!(world.observer().read_late(&world.store, SESSION).unwrap(), None);

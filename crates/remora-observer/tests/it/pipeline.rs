@@ -5,7 +5,9 @@ use std::time::Duration;
 use remora_core::settings::{OverBudget, Provider, Secret, Service, Settings};
 use remora_core::time::Time;
 use remora_observer::{Next, Observer};
-use remora_store::{DataDir, Selection, Store, Which};
+use remora_store::{
+    DataDir, FailedAction, QueuedEvents, Requeue, Selection, SessionQuery, Spent, Store, UsageQuery, Which,
+};
 use serde_json::{Value, json};
 
 use crate::claude_cli;
@@ -146,7 +148,7 @@ impl World {
 
     /// The providers of the observations, by id.
     fn providers(&self) -> Vec<(i64, String)> {
-        let sessions = self.store.sessions().list(None, 100).unwrap();
+        let sessions = self.store.sessions().list(&SessionQuery::latest(100)).unwrap();
         let rows = sessions.iter().flat_map(|session| {
             self.store.records().observations(&Selection::of_session(session.id)).unwrap().items
         });
@@ -159,7 +161,9 @@ impl World {
         let rows = self
             .store
             .records()
-            .observations(&Selection::of_session(self.store.sessions().list(None, 1).unwrap()[0].id))
+            .observations(&Selection::of_session(
+                self.store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].id,
+            ))
             .unwrap()
             .items;
         rows.iter().any(|row| row.observation.title.contains(words))
@@ -180,7 +184,7 @@ async fn every_api_drives_the_whole_way() {
         world.work(&observer).await;
         assert_eq!(world.counts(), (1, 0, 0, 0));
         assert_eq!(fake.requests().len(), 1, "one call a turn");
-        let session = world.store.sessions().list(None, 1).unwrap().remove(0);
+        let session = world.store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0);
         let row =
             world.store.records().observations(&Selection::of_session(session.id)).unwrap().items.remove(0);
         assert_eq!(row.observation.title, "Totals were rounded too early");
@@ -199,7 +203,8 @@ async fn every_api_drives_the_whole_way() {
             .summary;
         assert_eq!((&*summary.request, &*summary.learned), ("Fix the totals", "Order matters"));
         assert_eq!(summary.files_edited, ["src/total.rs"]);
-        let spent = world.store.queue().spent(Time(0), Some(session.id)).unwrap();
+        let spent =
+            world.store.queue().usage(&UsageQuery::of_session(session.id)).unwrap().iter().sum::<Spent>();
         assert_eq!((spent.calls, spent.tokens), (1, 150));
         let health = observer.health().unwrap();
         assert_eq!((health.model.is_empty(), health.trouble), (false, None));
@@ -302,7 +307,7 @@ async fn after_any_failure_the_built_in_memory_is_there_once() {
             assert_eq!(world.providers(), [(1, "builtin".to_owned())], "{api:?} {name}");
             let before = world.store.counts().unwrap().summaries;
             assert_eq!(fake.requests().len(), 1, "{api:?} {name}: and nobody is asked again at once");
-            let event = world.store.queue().events(1).unwrap().remove(0);
+            let event = world.store.queue().events(QueuedEvents::All, 1).unwrap().remove(0);
             assert_eq!(event.attempts, i64::from(counts), "{api:?} {name}: {:?}", event.last_error);
             assert!(event.last_error.is_some_and(|reason| !reason.is_empty()));
             assert_eq!(observer.health().unwrap().trouble.is_some(), !counts, "{api:?} {name}");
@@ -337,12 +342,12 @@ async fn an_answer_that_cannot_be_read_is_asked_for_three_more_times_and_then_ke
     assert_eq!(fake.requests().len(), 4);
     assert_eq!(world.counts(), (1, 0, 0, 5));
     assert_eq!(world.providers(), [(1, "builtin".to_owned())], "the built-in memory stays");
-    let reason = world.store.queue().events(1).unwrap().remove(0).last_error.unwrap();
+    let reason = world.store.queue().events(QueuedEvents::All, 1).unwrap().remove(0).last_error.unwrap();
     assert!(reason.contains("Dear user, the totals"), "{reason}");
     // On a retry, the events that became memory only revise it. One of them stands for its turn.
     fake.set([Behaviour::json(200, &Api::Anthropic.answer(ANSWER))]);
-    let failed = world.store.queue().events(10).unwrap()[2].id;
-    assert_eq!(world.store.queue().retry(Which::Events(&[failed])).unwrap(), 5);
+    let failed = world.store.queue().events(QueuedEvents::All, 10).unwrap()[2].id;
+    assert_eq!(world.store.queue().resolve_failed(Which::Events(&[failed]), FailedAction::Retry).unwrap(), 5);
     world.work(&observer).await;
     assert_eq!(world.counts(), (1, 0, 0, 0));
     assert_eq!(world.providers(), [(1, "anthropic".to_owned())]);
@@ -383,13 +388,13 @@ async fn the_budget_holds_and_the_built_in_observer_takes_over() {
     for number in 0..200 {
         world.turn("one", number);
         world.work(&observer).await;
-        tokens = world.store.queue().spent(Time(0), None).unwrap().tokens;
+        tokens = world.store.queue().usage(&UsageQuery::since(Time(0))).unwrap().iter().sum::<Spent>().tokens;
     }
     assert!(tokens <= 20_000, "{tokens}");
     let calls = fake.requests().len();
     assert!((50..200).contains(&calls), "{calls}");
     assert_eq!(world.counts().1, 0, "nothing waits");
-    let session = world.store.sessions().list(None, 1).unwrap().remove(0);
+    let session = world.store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0);
     assert_eq!(
         world
             .store
@@ -414,12 +419,12 @@ async fn over_budget_the_model_is_asked_later_if_the_user_wants_that() {
     let observer = world.observer();
     world.work(&observer).await;
     assert_eq!((world.counts(), world.awaiting(), fake.requests().len()), ((1, 0, 0, 0), 5, 0));
-    let event = world.store.queue().events(1).unwrap().remove(0);
+    let event = world.store.queue().events(QueuedEvents::All, 1).unwrap().remove(0);
     assert_eq!(event.status, "awaiting_model");
     assert_eq!((event.attempts, event.last_error.unwrap().contains("budget.session_tokens")), (0, true));
     world.settings.budget.session_tokens = 0;
     let observer = world.observer();
-    world.store.queue().retry_now().unwrap();
+    world.store.queue().requeue(Requeue::Delayed, Time::now()).unwrap();
     world.work(&observer).await;
     assert_eq!(world.counts(), (1, 0, 0, 0));
 }
@@ -437,10 +442,10 @@ async fn money_is_counted_by_the_prices_given_and_unknown_prices_stop_it() {
     assert_eq!((world.counts(), world.awaiting(), fake.requests().len()), ((1, 0, 0, 0), 5, 0));
     (world.settings.observer.input_price, world.settings.observer.output_price) = (3.0, 15.0);
     let observer = world.observer();
-    world.store.queue().retry_now().unwrap();
+    world.store.queue().requeue(Requeue::Delayed, Time::now()).unwrap();
     world.work(&observer).await;
     assert_eq!(world.counts(), (1, 0, 0, 0));
-    let usd = world.store.queue().spent(Time(0), None).unwrap().usd;
+    let usd = world.store.queue().usage(&UsageQuery::since(Time(0))).unwrap().iter().sum::<Spent>().usd;
     assert!((usd - (120.0 * 3.0 + 30.0 * 15.0) / 1e6).abs() < 1e-9, "{usd}");
 }
 
@@ -455,7 +460,7 @@ async fn changing_the_provider_loses_nothing() {
     assert_eq!((world.counts(), world.awaiting()), ((1, 0, 0, 0), 5));
     world.settings.observer.provider = Provider::Builtin;
     let observer = world.observer();
-    world.store.queue().retry_now().unwrap();
+    world.store.queue().requeue(Requeue::Delayed, Time::now()).unwrap();
     world.turn("one", 2);
     world.work(&observer).await;
     assert_eq!((world.counts(), world.awaiting()), ((2, 0, 0, 0), 0), "nobody is left to ask");
@@ -524,7 +529,7 @@ async fn a_crash_between_memory_and_answer_leads_to_one_set_of_records() {
     let died = Observer::new(&world.settings, &world.dir, "died").0;
     assert!(matches!(died.next(&world.store, world.now).unwrap(), Next::Ask(_)));
     assert_eq!(world.counts(), (1, 0, 5, 0));
-    world.store.queue().reclaim("test", world.now).unwrap();
+    world.store.queue().requeue(Requeue::ClaimsOfOthers("test"), world.now).unwrap();
     let observer = world.observer();
     world.work(&observer).await;
     let counts = world.store.counts().unwrap();
@@ -549,10 +554,14 @@ async fn a_turn_that_was_halved_after_crashes_is_remembered_and_asked_about_as_a
         world.turn("halved", 2);
         // Twenty processes die while they hold the turn, so it is handed out in quarters.
         for _ in 0..20 {
-            let claimed =
-                world.store.queue().claim_next("died", 100, Duration::ZERO, world.now).unwrap().unwrap();
+            let claimed = world
+                .store
+                .queue()
+                .claim("died", 100, Duration::ZERO, world.now, &mut |_, _| false)
+                .unwrap()
+                .unwrap();
             assert!(claimed.events.iter().any(|event| event.body.kind() == "prompt_submitted"));
-            world.store.queue().reclaim("test", world.now).unwrap();
+            world.store.queue().requeue(Requeue::ClaimsOfOthers("test"), world.now).unwrap();
         }
         let observer = world.observer();
         let first = observer.next(&world.store, world.now).unwrap();
@@ -561,7 +570,7 @@ async fn a_turn_that_was_halved_after_crashes_is_remembered_and_asked_about_as_a
         world.work(&observer).await;
         assert_eq!((world.counts().1, world.counts().2, world.awaiting()), (0, 0, 0));
         let memory = |name: &str| {
-            let session = world.store.sessions().named(name).unwrap().remove(0).id;
+            let session = world.store.sessions().list(&SessionQuery::named(name)).unwrap().remove(0).id;
             let said = |text: String| text.replace(name, "NAME").replace("case 2", "case 1");
             let rows = world
                 .store
@@ -600,9 +609,9 @@ async fn the_session_of_claude_code_is_kept_with_ours_and_its_price_counts() {
     let observer = world.observer();
     world.work(&observer).await;
     assert_eq!(world.counts(), (1, 0, 0, 0));
-    let session = world.store.sessions().list(None, 1).unwrap().remove(0);
+    let session = world.store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0);
     assert_eq!(session.memory_session_id.as_deref(), Some("5e55"));
-    let spent = world.store.queue().spent(Time(0), None).unwrap();
+    let spent = world.store.queue().usage(&UsageQuery::since(Time(0))).unwrap().iter().sum::<Spent>();
     assert!((spent.usd - 0.0025).abs() < 1e-9, "{spent:?}");
 }
 
@@ -615,7 +624,7 @@ async fn late_answers_still_revise_the_session_summary() {
         world.turn("one", number);
         world.work(&observer).await;
     }
-    let session = world.store.sessions().list(None, 1).unwrap().remove(0).id;
+    let session = world.store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0).id;
     let last = |world: &World| {
         world.store.records().summaries(&Selection::of_session(session)).unwrap().items.pop().unwrap()
     };

@@ -11,7 +11,7 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_hosts::{Reading, read};
 use remora_observer::drain;
-use remora_store::{DataDir, ObservationRow, Selection, Store, SummaryRow};
+use remora_store::{DataDir, ObservationRow, Selection, SessionQuery, Store, SummaryRow};
 use serde_json::Value;
 
 /// A recorded session that passed through the real store and was drained.
@@ -37,7 +37,7 @@ pub(crate) fn replay_of(host: Host, dir: &DataDir, store: &mut Store, jsonl: &st
         assert!(!matches!(reading, Reading::Malformed(_)), "{reading:?}: {line}");
         if let Decision::Store(mut record) = decide(dir, &Settings::default(), None, reading, at).unwrap() {
             record.host_process = serde_json::from_value(line["host_process"].clone()).ok();
-            store.enqueue(&record).unwrap();
+            store.queue().enqueue(&record).unwrap();
         }
     }
 }
@@ -49,7 +49,7 @@ fn sessions(jsonl: &str) -> Vec<Session> {
     replay(&dir, &mut store, jsonl);
     drain(&store, "test", Duration::ZERO).unwrap();
     let left = store.counts().unwrap().pending;
-    let mut rows = store.sessions().list(None, 10).unwrap();
+    let mut rows = store.sessions().list(&SessionQuery::latest(10)).unwrap();
     rows.reverse();
     rows.iter()
         .map(|row| Session {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use remora_core::fact::{FactKind, FactSource};
 use remora_core::time::Time;
 use remora_observer::drain;
-use remora_store::{DataDir, FactRow, Selection, Store};
+use remora_store::{DataDir, FactRow, FactsOf, Selection, SessionQuery, Store};
 use serde_json::{Value, json};
 
 use crate::transcripts::replay;
@@ -54,7 +54,7 @@ impl World {
 
     /// The summary of the session.
     fn summary(&self) -> String {
-        let session = self.store.sessions().list(None, 1).unwrap().remove(0).id;
+        let session = self.store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0).id;
         format!(
             "{:?}",
             self.store
@@ -70,7 +70,11 @@ impl World {
 
     /// The preferences, conventions and corrections of the project.
     fn standing(&self) -> Vec<FactRow> {
-        let facts = self.store.facts().trusted(self.store.projects().list().unwrap()[0].id, 0.0).unwrap();
+        let facts = self
+            .store
+            .facts()
+            .list(FactsOf::Trusted { project: self.store.projects().list().unwrap()[0].id, min_trust: 0.0 })
+            .unwrap();
         facts.into_iter().filter(|row| row.fact.kind != FactKind::Fact).collect()
     }
 

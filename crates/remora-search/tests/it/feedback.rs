@@ -5,7 +5,7 @@ use remora_core::memory::Memory;
 use remora_core::time::Time;
 use remora_search::Mode;
 use remora_store::SavedBy;
-use remora_store::retrievals::{Item, Moment, Retrieval};
+use remora_store::injections::{Item, Moment, Retrieval};
 
 use crate::support::{World, observation};
 

@@ -1,5 +1,6 @@
 use remora_embed::Embedder;
-use remora_search::{Embed, EmbedError, Embeddings, IndexBatch, Mode, Purpose, index_next};
+use remora_search::{Embed, EmbedError, Embeddings, IndexBatch, Mode, ProjectScope, Purpose, index_next};
+use remora_store::search::VectorsWanted;
 
 use crate::support::{World, observation};
 
@@ -9,8 +10,8 @@ fn killed_indexing_resumes_and_does_nothing_twice() {
     for number in 0..50 {
         world.observe("app", observation(&format!("Finding {number}"), "Something was found out."));
     }
-    let all = world.store.index().embedding_progress().unwrap();
-    assert_eq!((all.documents, all.waiting), (100, 100));
+    let all = world.store.index().state(ProjectScope::All).unwrap();
+    assert_eq!((all.documents, all.to_embed), (100, 100));
     // Killed between embedding and storing.
     let mut embedder = Embedder::new();
     let model = embedder.model().unwrap();
@@ -20,8 +21,8 @@ fn killed_indexing_resumes_and_does_nothing_twice() {
     world.reopen();
     assert_eq!(world.index(), 100);
     assert_eq!(index_next(&world.store, &mut world.embedder, true).unwrap(), 0);
-    let done = world.store.index().embedding_progress().unwrap();
-    assert_eq!((done.documents, done.waiting), (100, 0));
+    let done = world.store.index().state(ProjectScope::All).unwrap();
+    assert_eq!((done.documents, done.to_embed), (100, 0));
     let ids: Vec<_> =
         world.search(&world.query("app", "finding 7 something")).hits.into_iter().map(|hit| hit.id).collect();
     assert_eq!(ids.len(), ids.iter().collect::<std::collections::HashSet<_>>().len());
@@ -104,7 +105,7 @@ fn new_vectors_are_seen_by_a_searcher_that_has_loaded_others() {
         world.first("app", "switch the theme", Mode::Semantic).unwrap().title,
         "Dark mode colours come from CSS variables"
     );
-    world.store.index().clear().unwrap();
+    world.store.index().drop_documents(ProjectScope::All).unwrap();
     assert!(world.search(&world.query("app", "theme")).hits.is_empty());
     world.index();
     assert_eq!(
@@ -123,8 +124,8 @@ fn late_vectors_are_not_mixed_with_those_of_another_model() {
     let (_, made) = batch.embed(&mut Embedder::new()).unwrap();
     let all = world.index();
     world.store.index().put_vectors("slow", &made).unwrap();
-    let progress = world.store.index().embedding_progress().unwrap();
-    assert_eq!((progress.with_vector, progress.waiting), (all, 0));
+    let progress = world.store.index().state(ProjectScope::All).unwrap();
+    assert_eq!((progress.with_vector, progress.to_embed), (all, 0));
     assert_eq!(progress.model.as_deref(), Some(remora_embed::MODEL));
     assert!(world.first("app", "thumbnails", Mode::Semantic).unwrap().why.cosine.is_some());
 }
@@ -134,7 +135,7 @@ fn turns_get_vectors_only_if_they_are_searchable() {
     let mut world = World::new();
     world.observe("app", observation("Images are resized in a worker", "Thumbnails come from a job."));
     world.observe("app", observation("The theme is dark", "Colours come from CSS."));
-    let scope = remora_search::ProjectScope::All;
+    let scope = ProjectScope::All;
     let index = |world: &mut World, with_turns| {
         while index_next(&world.store, &mut world.embedder, with_turns).unwrap() > 0 {}
         let state = world.store.index().state(scope).unwrap();
@@ -145,7 +146,7 @@ fn turns_get_vectors_only_if_they_are_searchable() {
     // Existing vectors stay.
     assert_eq!(index(&mut world, false), (4, 4, 0));
     // Another model makes them again, still without the turns.
-    world.store.index().use_model("another").unwrap();
+    world.store.index().to_embed(VectorsWanted { model: "another", of_turns: true }, 0).unwrap();
     assert_eq!(index(&mut world, false), (4, 2, 0));
     assert_eq!(index(&mut world, true), (4, 4, 0));
 }

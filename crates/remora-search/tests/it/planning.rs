@@ -226,7 +226,9 @@ fn duplicates_are_shown_once() {
         };
         let at = Time::now().before(Duration::from_hours(hours));
         world.hook("app", &format!("s{hours}"), Body::PromptSubmitted { text: "go".into() }, at);
-        while let Some(batch) = world.store.queue().claim_next("t", 9, Duration::ZERO, Time::now()).unwrap() {
+        while let Some(batch) =
+            world.store.queue().claim("t", 9, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap()
+        {
             world.store.queue().confirm(&batch, &memory, None, at).unwrap();
         }
     }

@@ -16,7 +16,7 @@ use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::settings::Settings;
-use remora_store::retrievals::Item;
+use remora_store::injections::Item;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -133,7 +133,8 @@ async fn placed(http: &Http, mut event: Event) -> Result<Event, ApiError> {
     let wrong = |message: &str| ApiError::invalid(message, "send the directory the agent works in as `cwd`");
     if event.cwd.is_empty() {
         let session = event.session.clone();
-        let known = http.shared.reader.call(move |store| store.sessions().directory(&session)).await?;
+        let known = http.shared.reader.call(move |store| store.sessions().origin(&session)).await?;
+        let known = known.map(|session| session.root);
         let placed =
             capture::directory(&http.shared.dir, event.session.host, event.cwd, Door::Request(known));
         event.cwd = placed.ok_or_else(|| wrong("cwd is missing, and the session is not known yet"))?;

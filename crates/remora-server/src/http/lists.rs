@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use remora_app::{AppError, Runtime, records};
-use remora_core::ids::ObservationId;
-use remora_store::{ObservationRow, Page, PromptRow, Selection, SessionRow, SummaryRow};
+use remora_core::ids::{ObservationId, ProjectId, SessionId};
+use remora_store::{ObservationRow, Page, PromptRow, Selection, SessionQuery, SessionRow, SummaryRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,8 @@ async fn observations(
     let OfObservations { limit, offset, project, session, ids } = asked;
     let Some(List(ids)) = ids else {
         let parameters = ListQuery { limit, offset, project, session };
-        return list(&http, parameters, |rt, selection| rt.store().records().observations(selection)).await;
+        return list(&http, parameters, |rt, scope| rt.store().records().observations(&scope.selection()))
+            .await;
     };
     if ids.len() > MAX_LIMIT as usize {
         return Err(ApiError::invalid("ids has too many", format!("ask for at most {MAX_LIMIT}")));
@@ -89,18 +90,39 @@ async fn observations(
 }
 
 async fn summaries(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SummaryRow> {
-    list(&http, asked, |rt, selection| rt.store().records().summaries(selection)).await
+    list(&http, asked, |rt, scope| rt.store().records().summaries(&scope.selection())).await
 }
 
 async fn prompts(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<PromptRow> {
-    list(&http, asked, |rt, selection| rt.store().records().prompts(selection)).await
+    list(&http, asked, |rt, scope| rt.store().records().prompts(&scope.selection())).await
 }
 
 async fn sessions(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SessionRow> {
-    list(&http, asked, |rt, selection| records::sessions(rt, selection, None)).await
+    list(&http, asked, |rt, scope| records::sessions(rt, scope.sessions())).await
 }
 
-type Lister<T, E> = fn(&dyn Runtime, &Selection) -> Result<Page<T>, E>;
+/// What a list is of, and which part of it.
+struct ListScope {
+    project: Option<ProjectId>,
+    session: Option<SessionId>,
+    limit: u32,
+    offset: u32,
+}
+
+impl ListScope {
+    fn selection(&self) -> Selection {
+        let &Self { project, session, limit, offset } = self;
+        Selection::of_project(project).in_session(session).limit(limit).offset(offset).counted()
+    }
+
+    fn sessions(&self) -> SessionQuery {
+        let &Self { project, session, limit, offset } = self;
+        let projects = project.map(|project| vec![project]);
+        SessionQuery { id: session, projects, limit, offset, ..SessionQuery::default() }
+    }
+}
+
+type Lister<T, E> = fn(&dyn Runtime, &ListScope) -> Result<Page<T>, E>;
 
 async fn list<T, E>(http: &Http, parameters: ListQuery, lister: Lister<T, E>) -> ListAnswer<T>
 where
@@ -115,9 +137,7 @@ where
     let page = http.read(move |rt| {
         let project = selector.map(|selector| remora_app::project(rt.store(), &selector)).transpose()?;
         let session = session.map(|name| remora_app::session_id(rt.store(), &name)).transpose()?;
-        let selection =
-            Selection::of_project(project).in_session(session).limit(limit).offset(offset).counted();
-        Ok(lister(rt, &selection)?)
+        Ok(lister(rt, &ListScope { project, session, limit, offset })?)
     });
     let page = page.await?;
     let end = i64::from(offset) + i64::try_from(page.items.len()).unwrap_or(i64::MAX);

@@ -33,7 +33,7 @@ async fn stats(State(http): State<Arc<Http>>) -> Result<Json<Stats>, ApiError> {
         let counts = store.counts()?;
         let Counts { pending, processing, awaiting_model, failed, .. } = counts;
         let queue = QueueCounts { pending, processing, awaiting_model, failed };
-        Ok(Stats { counts, queue, database: Database { bytes: store.bytes() } })
+        Ok(Stats { counts, queue, database: Database { bytes: store.dir().database_bytes() } })
     });
     Ok(Json(stats.await?))
 }

@@ -10,7 +10,9 @@ pub(crate) mod verify;
 pub use repair::repair;
 pub use restore::{Restored, newest_sound, restore};
 pub use rotation::rotate;
-pub use verify::{Contents, LastCheck, Verified, last_check, record_check, verify, verify_briefly};
+pub use verify::{
+    Contents, LastCheck, Verified, integrity_problems, last_check, record_check, verify, verify_briefly,
+};
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use super::repair;
-use crate::{SchemaAge, Store, StoreError, connection, schema};
+use crate::{SchemaAge, StoreError, connection, schema};
 use remora_data::DataDir;
 
 /// Limit for reported problems. A damaged file can have thousands; the first few are enough.
@@ -76,12 +76,12 @@ pub fn verify_briefly(path: &Path) -> Result<Verified, StoreError> {
     look_at(path, Depth::Schema)
 }
 
-impl Store {
-    /// The problems that SQLite finds in its file; empty if it is sound.
-    pub fn integrity_problems(&self) -> Result<Vec<String>, StoreError> {
-        let found: Vec<String> = self.rows("PRAGMA integrity_check", &[], |row| row.get(0))?;
-        Ok(found.into_iter().filter(|line| line != "ok").collect())
-    }
+/// The problems that SQLite finds in a database with all of its checks; empty if it is sound.
+pub fn integrity_problems(path: &Path) -> Result<Vec<String>, StoreError> {
+    let db = connection::open_to_verify(path)?;
+    let mut statement = db.prepare("PRAGMA integrity_check")?;
+    let found: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(found.into_iter().filter(|line| line != "ok").collect())
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -5,13 +5,13 @@
 
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::fact::FactKey;
-use remora_core::ids::{FactId, ProjectId, SessionId};
+use remora_core::ids::{FactId, ProjectId};
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{FACT, FactRow, HOLDS, NewFact, OF_KEY, OF_PROJECT, current, read, record};
 use crate::context_files::changed_in_place;
-use crate::handles::{Facts, Sessions};
+use crate::handles::Facts;
 use crate::search::documents;
 use crate::{SavedBy, StoreError, forget, laid_down, retention};
 
@@ -35,67 +35,76 @@ pub enum Contradiction {
     Replace,
 }
 
-/// A selection of facts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FactsOf {
-    /// Those of every project, and the global ones.
+/// A selection of facts. Without a project, those that hold everywhere are meant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FactsOf<'a> {
+    /// Those that hold, of every project and everywhere, by key.
     All,
-    /// The global ones.
+    /// Those that hold everywhere, by key.
     Everywhere,
-    /// Those of a project, and the global ones that it does not override.
+    /// Those that hold in a project, its own and those for everywhere that it does not override, by key.
     Project(ProjectId),
+    /// Of those, the ones of the user, and the others with at least this trust. Most trusted first, then newest first.
+    Trusted { project: ProjectId, min_trust: f64 },
+    /// Those that hold and are contradicted, of every project and everywhere.
+    Contradicted,
+    /// The unresolved statements that contradict the current value of a key.
+    Conflicts { project: Option<ProjectId>, key: &'a FactKey },
+    /// All values that a key ever had, latest first.
+    History { project: Option<ProjectId>, key: &'a FactKey },
 }
 
 impl Facts<'_> {
-    /// The facts that hold, sorted by key.
-    pub fn list(self, of: FactsOf) -> Result<Vec<FactRow>, StoreError> {
-        let project = match of {
+    pub fn list(self, of: FactsOf<'_>) -> Result<Vec<FactRow>, StoreError> {
+        match of {
             FactsOf::All => {
-                let sql = format!("{FACT} AND f.valid_to IS NULL ORDER BY {OF_PROJECT}, f.key, f.id");
-                return self.0.rows(&sql, &[], read);
+                self.0.rows(&select(&format!("f.valid_to IS NULL ORDER BY {OF_PROJECT}, f.key, f.id")), &[], read)
             }
-            FactsOf::Everywhere => 0,
-            FactsOf::Project(project) => project.0,
-        };
-        let sql = format!("{FACT} AND {HOLDS} ORDER BY f.key, f.id");
-        self.0.rows(&sql, &[&project], read)
-    }
-
-    /// Unresolved statements that contradict the current value.
-    pub fn conflicts(self, project: Option<ProjectId>, key: &FactKey) -> Result<Vec<FactRow>, StoreError> {
-        let sql = format!(
-            "{FACT} AND {OF_PROJECT} = ?1 AND {OF_KEY} AND {CONTENDER} AND f.confirmed_at IS NULL ORDER BY f.id DESC"
-        );
-        self.0.rows(&sql, &[&number(project), &&**key], read)
-    }
-
-    /// The number of keys whose current value is contradicted: of one project, or of all.
-    pub fn count_conflicts(self, project: Option<ProjectId>) -> Result<i64, StoreError> {
-        let sql = format!(
-            "SELECT count(DISTINCT {OF_PROJECT} || ' ' || f.key) FROM facts AS f
-             WHERE f.deleted_at IS NULL AND {CONTENDER} AND f.confirmed_at IS NULL AND (?1 IS NULL OR f.project_id = ?1)
-             AND EXISTS (SELECT 1 FROM facts AS own WHERE ifnull(own.project_id, 0) = {OF_PROJECT} AND own.key = f.key
-                         AND own.valid_to IS NULL AND own.deleted_at IS NULL)"
-        );
-        let project = project.map(|project| project.0);
-        Ok(self.0.db.prepare_cached(&sql)?.query_row([project], |row| row.get(0))?)
-    }
-
-    /// All values that a key ever had, latest first.
-    pub fn history(self, project: Option<ProjectId>, key: &FactKey) -> Result<Vec<FactRow>, StoreError> {
-        let sql = format!(
-            "{FACT} AND {OF_PROJECT} = ?1 AND {OF_KEY} ORDER BY f.valid_to IS NULL DESC, f.valid_from DESC, f.id DESC"
-        );
-        self.0.rows(&sql, &[&number(project), &&**key], read)
+            FactsOf::Everywhere => self.0.rows(&select(&format!("{HOLDS} ORDER BY f.key, f.id")), &[&0], read),
+            FactsOf::Project(project) => {
+                self.0.rows(&select(&format!("{HOLDS} ORDER BY f.key, f.id")), &[&project.0], read)
+            }
+            FactsOf::Trusted { project, min_trust } => {
+                let condition = format!("{HOLDS} AND (f.source = 'user' OR f.trust >= ?2)");
+                let mut facts = self.0.rows(&select(&condition), &[&project.0, &min_trust], read)?;
+                // Sorted here: SQLite would prepare a sorter even for the few that there usually are.
+                facts.sort_by(|a, b| {
+                    let by_trust = b.fact.trust.total_cmp(&a.fact.trust);
+                    by_trust.then_with(|| (b.updated_at, b.id).cmp(&(a.updated_at, a.id)))
+                });
+                Ok(facts)
+            }
+            FactsOf::Contradicted => self.0.rows(
+                &select(&format!(
+                    "f.valid_to IS NULL AND EXISTS (
+                         SELECT 1 FROM facts AS other WHERE ifnull(other.project_id, 0) = {OF_PROJECT}
+                         AND other.key = f.key AND other.valid_to = other.valid_from AND other.confirmed_at IS NULL
+                         AND other.deleted_at IS NULL)
+                     ORDER BY {OF_PROJECT}, f.key, f.id"
+                )),
+                &[],
+                read,
+            ),
+            FactsOf::Conflicts { project, key } => {
+                let condition = format!(
+                    "{OF_PROJECT} = ?1 AND {OF_KEY} AND {CONTENDER} AND f.confirmed_at IS NULL ORDER BY f.id DESC"
+                );
+                self.0.rows(&select(&condition), &[&number(project), &&**key], read)
+            }
+            FactsOf::History { project, key } => {
+                let condition = format!(
+                    "{OF_PROJECT} = ?1 AND {OF_KEY}
+                     ORDER BY f.valid_to IS NULL DESC, f.valid_from DESC, f.id DESC"
+                );
+                self.0.rows(&select(&condition), &[&number(project), &&**key], read)
+            }
+        }
     }
 }
 
-impl Sessions<'_> {
-    /// The host's name of a session.
-    pub fn name(self, session: SessionId) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT content_session_id FROM sessions WHERE id = ?1";
-        Ok(self.0.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?)
-    }
+/// The statement for the facts that meet a condition.
+fn select(condition: &str) -> String {
+    format!("{FACT} AND {condition}")
 }
 
 impl Facts<'_> {

@@ -17,7 +17,7 @@ use super::find::{self, Criteria, Rows};
 use super::tombstones::{self, Hash};
 use crate::backup::verify;
 use crate::handles::Forget;
-use crate::{SchemaAge, Store, StoreError, connection, schema};
+use crate::{EmptyWal, SchemaAge, Store, StoreError, connection, schema};
 use remora_data::{DataDir, DataError};
 use remora_data::{log, scratch};
 
@@ -39,27 +39,19 @@ struct Purged {
     project: Option<i64>,
 }
 
-impl Forget<'_> {
-    /// Whether files may still hold purged data.
-    pub fn must_erase(self) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM forgettings WHERE purged_at IS NOT NULL";
-        Ok(self.0.db.prepare_cached(sql)?.exists([])?)
-    }
-
-    /// Files that contain this text in their bytes, free pages included, and that [`Forget::erase`] would change.
-    pub fn files_with(self, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
-        let database = self.0.dir().database();
-        let mut files = vec![with_suffix(&database, "-wal"), database];
-        files.extend(self.0.dir().all_logs());
-        files.extend(copies(self.0.dir())?);
-        let mut found = Vec::new();
-        for path in files {
-            if bytes::has(&path, topic).map_err(StoreError::file(&path))? {
-                found.push(path);
-            }
+/// Files that contain this text in their bytes, free pages included, and that [`Forget::erase`] would change.
+pub fn files_with(dir: &DataDir, topic: &str) -> Result<Vec<PathBuf>, StoreError> {
+    let database = dir.database();
+    let mut files = vec![with_suffix(&database, "-wal"), database];
+    files.extend(dir.all_logs());
+    files.extend(copies(dir)?);
+    let mut found = Vec::new();
+    for path in files {
+        if bytes::has(&path, topic).map_err(StoreError::file(&path))? {
+            found.push(path);
         }
-        Ok(found)
     }
+    Ok(found)
 }
 
 impl Forget<'_> {
@@ -110,7 +102,7 @@ impl Forget<'_> {
         for one in &purged {
             self.0.writable()?.execute("DELETE FROM forgettings WHERE id = ?1", [one.id])?;
         }
-        self.0.empty_wal()?;
+        self.0.empty_wal(EmptyWal::Always)?;
         drop(lock);
         for topic in topics {
             for path in bytes::files(dir.path()).map_err(StoreError::file(dir.path()))? {

@@ -9,7 +9,7 @@ use remora_sys::file::is_absent;
 
 use super::erase::{copies, remove_copy, remove_loose_logs};
 use crate::handles::Forget;
-use crate::{Store, StoreError, retention};
+use crate::{EmptyWal, Store, StoreError, retention};
 use remora_data::{private_turns, scratch};
 
 /// Tables to empty. Those that refer to others come first.
@@ -77,7 +77,7 @@ impl Forget<'_> {
             }
         }
         self.0.rewrite_pages()?;
-        self.0.empty_wal()?;
+        self.0.empty_wal(EmptyWal::Always)?;
         Ok(removed)
     }
 }

@@ -1,6 +1,6 @@
 //! Forgetting: records first become invisible, and are then removed from every file.
 //!
-//! 1. [`Forget::plan`] and [`Forget::select`] find what would go. Nothing changes.
+//! 1. [`Forget::plan`] finds what would go. Nothing changes.
 //! 2. [`Forget::forget`] hides it in one transaction. Records are marked with `deleted_at`; rows without such a column
 //!    are moved into `forgettings.held`. Search, recall and lists no longer find any of it. Until `purge_at`,
 //!    [`Forget::undo`] restores everything.
@@ -29,7 +29,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use erase::Erased;
+pub use erase::{Erased, files_with};
 pub use find::Criteria;
 pub(crate) use tombstones::{is_forgotten, is_record_forgotten, lift, of_content, of_note, of_statement};
 
@@ -155,17 +155,47 @@ pub struct Forgetting {
     pub purge_at: Time,
     /// Whether its rows are deleted, so that only files are left.
     pub purged: bool,
+    /// Whether a program forgot it, so that a program may undo it.
+    #[serde(skip)]
+    pub by_program: bool,
+}
+
+/// Selects what to forget.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ForgetQuery<'a> {
+    Matching(&'a Criteria),
+    /// These records. Unknown ids are left out.
+    Records {
+        ids: &'a [RecordId],
+        reason: Reason,
+    },
+}
+
+/// What the forgettings need next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextStep {
+    /// Files may still hold purged data.
+    Erase,
+    /// The rows of one have to be deleted then; in the past if that is due.
+    PurgeAt(Time),
+}
+
+/// Which forgettings are purged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purge {
+    /// Those that can no longer be undone.
+    Due,
+    /// All. None of them can be undone any more.
+    All,
 }
 
 impl Forget<'_> {
-    /// Finds what matches these criteria. Nothing changes.
-    pub fn plan(self, criteria: &Criteria) -> Result<ForgetPlan, StoreError> {
-        find::matching(&self.0.db, criteria, find::Rows::Live)
-    }
-
-    /// These records and their dependent rows. Unknown ids are left out.
-    pub fn select(self, records: &[RecordId], reason: Reason) -> Result<ForgetPlan, StoreError> {
-        find::named(&self.0.db, records, reason)
+    /// Finds what would go, with all dependent rows. Nothing changes.
+    pub fn plan(self, query: ForgetQuery<'_>) -> Result<ForgetPlan, StoreError> {
+        match query {
+            ForgetQuery::Matching(criteria) => find::matching(&self.0.db, criteria, find::Rows::Live),
+            ForgetQuery::Records { ids, reason } => find::named(&self.0.db, ids, reason),
+        }
     }
 
     /// Lists what would be removed, for the user to decide. Newest first.
@@ -178,22 +208,10 @@ impl Forget<'_> {
         Ok(described)
     }
 
-    /// The forgetting that can be undone: the given one, or the latest. `None` if it is too late, or if there is none.
-    /// The flag says whether a program forgot it.
-    pub fn undoable(self, which: Option<i64>, now: Time) -> Result<Option<(i64, bool)>, StoreError> {
-        let sql =
-            "SELECT id, held FROM forgettings WHERE purged_at IS NULL AND purge_at > ?1 AND (?2 IS NULL OR id = ?2)
-                   ORDER BY id DESC LIMIT 1";
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?));
-        let found: Option<(i64, String)> =
-            self.0.db.query_row(sql, params![now.0, which], read).optional()?;
-        let Some((id, held)) = found else { return Ok(None) };
-        Ok(Some((id, serde_json::from_str::<Held>(&held)?.is_by_program)))
-    }
-
     /// Forgettings that are not complete, latest first.
     pub fn list(self) -> Result<Vec<Forgetting>, StoreError> {
-        let sql = "SELECT id, records, created_at, purge_at, purged_at IS NOT NULL FROM forgettings ORDER BY id DESC";
+        let sql = "SELECT id, records, created_at, purge_at, purged_at IS NOT NULL,
+                       iif(purged_at IS NULL, held ->> '$.is_by_program', 0) FROM forgettings ORDER BY id DESC";
         self.0.rows(sql, &[], |row| {
             let records: String = row.get(1)?;
             Ok(Forgetting {
@@ -202,15 +220,19 @@ impl Forget<'_> {
                 created_at: Time(row.get(2)?),
                 purge_at: Time(row.get(3)?),
                 purged: row.get(4)?,
+                by_program: row.get::<_, Option<bool>>(5)?.unwrap_or_default(),
             })
         })
     }
 
-    /// When the next forgetting needs work; in the past if it is due.
-    pub fn next_purge(self) -> Result<Option<Time>, StoreError> {
-        let sql = "SELECT min(iif(purged_at IS NULL, purge_at, 0)) FROM forgettings";
-        let next: Option<i64> = self.0.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-        Ok(next.map(Time))
+    /// What the next forgetting needs. `None` if there is none.
+    pub fn next_step(self) -> Result<Option<NextStep>, StoreError> {
+        let sql =
+            "SELECT min(purge_at) FILTER (WHERE purged_at IS NULL), count(purged_at) > 0 FROM forgettings";
+        let (purge_at, must_erase): (Option<i64>, bool) =
+            self.0.db.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let purge = purge_at.map(|at| NextStep::PurgeAt(Time(at)));
+        Ok(if must_erase { Some(NextStep::Erase) } else { purge })
     }
 }
 
@@ -259,14 +281,15 @@ impl Forget<'_> {
         transaction.commit()?;
         tombstones::write_file(&self.0.db, self.0.dir())?;
         drop(lock);
-        Ok(Forgetting { id, records, created_at: now, purge_at, purged: false })
+        let by_program = terms.who == SavedBy::Program;
+        Ok(Forgetting { id, records, created_at: now, purge_at, purged: false, by_program })
     }
 
     /// Restores a forgetting: the given one, or the latest. `None` if it is too late, or if there is none.
     pub fn undo(self, which: Option<i64>, now: Time) -> Result<Option<Forgetting>, StoreError> {
         self.0.writable()?;
         let lock = self.0.dir().lock_schema()?;
-        let Some((id, _)) = self.0.forget().undoable(which, now)? else { return Ok(None) };
+        let Some(id) = undoable(&self.0.db, which, now)? else { return Ok(None) };
         // First from the file: hashes that are only in the file would be forgotten again.
         tombstones::remove_from_file(&self.0.db, self.0.dir(), id)?;
         let transaction = self.0.begin()?;
@@ -275,7 +298,9 @@ impl Forget<'_> {
             transaction
                 .query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
         let records: Vec<RecordId> = serde_json::from_str(&records)?;
-        serde_json::from_str::<Held>(&held)?.put_back(&transaction)?;
+        let held: Held = serde_json::from_str(&held)?;
+        let by_program = held.is_by_program;
+        held.put_back(&transaction)?;
         for record in &records {
             unmark(&transaction, *record, now)?;
         }
@@ -298,18 +323,15 @@ impl Forget<'_> {
             documents::refresh_surroundings(&self.0.db, session)?;
         }
         let (created_at, purge_at) = (Time(created_at), Time(purge_at));
-        Ok(Some(Forgetting { id, records, created_at, purge_at, purged: false }))
+        Ok(Some(Forgetting { id, records, created_at, purge_at, purged: false, by_program }))
     }
 
-    /// Makes all pending forgettings due now.
-    pub fn end_undo(self, now: Time) -> Result<(), StoreError> {
-        let sql = "UPDATE forgettings SET purge_at = min(purge_at, ?1) WHERE purged_at IS NULL";
-        self.0.writable()?.execute(sql, [now.0])?;
-        Ok(())
-    }
-
-    /// Deletes the rows of forgettings that can no longer be undone. Returns their number.
-    pub fn purge(self, now: Time) -> Result<usize, StoreError> {
+    /// Deletes the rows of forgettings. Returns their number.
+    pub fn purge(self, which: Purge, now: Time) -> Result<usize, StoreError> {
+        if which == Purge::All {
+            let sql = "UPDATE forgettings SET purge_at = min(purge_at, ?1) WHERE purged_at IS NULL";
+            self.0.writable()?.execute(sql, [now.0])?;
+        }
         let due = "SELECT id, records FROM forgettings WHERE purged_at IS NULL AND purge_at <= ?1";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         // Usually there are none, and then no lock is taken.
@@ -331,6 +353,14 @@ impl Forget<'_> {
         transaction.commit()?;
         Ok(waiting.len())
     }
+}
+
+/// The forgetting that can be undone: the given one, or the latest. `None` if it is too late, or if there is none.
+fn undoable(db: &Connection, which: Option<i64>, now: Time) -> Result<Option<i64>, StoreError> {
+    let sql =
+        "SELECT id FROM forgettings WHERE purged_at IS NULL AND purge_at > ?1 AND (?2 IS NULL OR id = ?2)
+               ORDER BY id DESC LIMIT 1";
+    Ok(db.query_row(sql, params![now.0, which], |row| row.get(0)).optional()?)
 }
 
 /// The table of a kind of record, if it has `deleted_at`.

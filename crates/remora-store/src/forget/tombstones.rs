@@ -262,13 +262,12 @@ pub(super) fn remove(db: &Connection, doomed: &ForgetPlan, now: Time) -> Result<
 mod tests {
     use std::time::Duration;
 
-    use remora_core::document::RecordId;
     use remora_core::ids::ObservationId;
     use remora_core::memory::ObservationType;
     use remora_core::privacy::{Draft, SavedText};
     use remora_core::settings::Sync;
 
-    use super::super::{Reason, Terms};
+    use super::super::{ForgetQuery, NextStep, Reason, Terms};
     use super::*;
     use crate::{SaveFor, SavedBy, locate};
 
@@ -290,10 +289,8 @@ mod tests {
     }
 
     fn forget(store: &mut Store, id: ObservationId) {
-        let doomed = store
-            .forget()
-            .select(&[RecordId { kind: RecordKind::Observation, number: id.0 }], Reason::Named)
-            .unwrap();
+        let doomed = ForgetQuery::Records { ids: &[id.into()], reason: Reason::Named };
+        let doomed = store.forget().plan(doomed).unwrap();
         let terms =
             Terms { topic: None, project: None, undo: Duration::ZERO, by: "ids", who: SavedBy::Person };
         store.forget().forget(&doomed, &terms, Time(2)).unwrap();
@@ -323,7 +320,11 @@ mod tests {
         assert!(hook.records().observation(id).unwrap().is_some());
         let store = Store::open(&dir).unwrap();
         assert_eq!(store.records().observation(id).unwrap(), None);
-        assert!(store.forget().must_erase().unwrap(), "its bytes are still in free pages");
+        assert_eq!(
+            store.forget().next_step().unwrap(),
+            Some(NextStep::Erase),
+            "its bytes are still in free pages"
+        );
         hook.refuse_forgotten().unwrap();
         assert_eq!(
             Store::open_read_only_for_hook(&dir).unwrap().unwrap().records().observation(id).unwrap(),

@@ -5,7 +5,7 @@ use remora_core::time::Time;
 use rusqlite::{Connection, params};
 
 use crate::handles::Projects;
-use crate::{Place, ProjectRow, StoreError, project, retention};
+use crate::{Place, ProjectRow, StoreError, projects, retention};
 
 /// Tables with rows of a project, apart from its directories. Those of memory record when a row changed.
 const MEMORY: [&str; 3] = ["observations", "session_summaries", "facts"];
@@ -16,7 +16,7 @@ impl Projects<'_> {
     /// imported project is deleted.
     pub fn join(self, from: ProjectId, place: &Place, at: Time) -> Result<ProjectRow, StoreError> {
         let transaction = self.0.begin()?;
-        match project::project_of(&transaction, place)? {
+        match projects::project_of(&transaction, place)? {
             Some(other) if other == from => {}
             Some(other) => merge(&transaction, from, other, at)?,
             None => {
@@ -28,12 +28,12 @@ impl Projects<'_> {
                     "UPDATE projects SET root = ?2, origin = ?3 WHERE id = ?1",
                     params![from.0, place.root, place.origin],
                 )?;
-                project::add_alias(&transaction, from, place, at)?;
+                projects::add_alias(&transaction, from, place, at)?;
             }
         }
         retention::audit(&transaction, "project join", &place.root, at)?;
         transaction.commit()?;
-        self.0.projects().at(place)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
+        self.0.projects().get(place)?.ok_or(StoreError::Sqlite(rusqlite::Error::QueryReturnedNoRows))
     }
 }
 

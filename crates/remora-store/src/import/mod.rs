@@ -18,7 +18,7 @@ use uuid::{Builder, Uuid};
 
 use crate::handles::{Projects, Records, Sessions};
 use crate::search::documents;
-use crate::{Place, ProjectRow, StoreError, project, schema};
+use crate::{Place, StoreError, projects, schema};
 
 /// Prefix of a source that marks the user's own word as imported.
 pub(crate) const IMPORTED: &str = "import:";
@@ -70,13 +70,6 @@ pub fn derived_uuid(parts: &[&str]) -> Uuid {
 }
 
 impl Projects<'_> {
-    /// A project by its id.
-    pub fn get(self, id: ProjectId) -> Result<Option<ProjectRow>, StoreError> {
-        Ok(self.0.projects().list()?.into_iter().find(|project| project.id == id))
-    }
-}
-
-impl Projects<'_> {
     /// Finds or creates a project. Its directory decides which one it is, as for hooks.
     pub fn import(self, new: &ImportedProject) -> Result<(ProjectId, ImportOutcome), StoreError> {
         let transaction = self.0.begin()?;
@@ -87,12 +80,12 @@ impl Projects<'_> {
             .map(ProjectId);
         let known = match known {
             Some(project) => Some(project),
-            None => project::project_of(&transaction, &new.place)?,
+            None => projects::project_of(&transaction, &new.place)?,
         };
         if let Some(project) = known {
             return Ok((project, ImportOutcome::Known));
         }
-        let project = project::adopt(&transaction, &new.place, new.uuid, &new.name, new.at)?;
+        let project = projects::adopt(&transaction, &new.place, new.uuid, &new.name, new.at)?;
         transaction.commit()?;
         Ok((project, ImportOutcome::Imported))
     }

@@ -2,11 +2,11 @@
 //! for them: a year of sessions would be expensive.
 
 use remora_core::event::{Body, SessionRef};
-use remora_core::ids::SessionId;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
-use crate::handles::{Queue, Sessions};
-use crate::{Enqueued, EventRecord, StoreError, schema, store};
+use crate::capture::enqueue;
+use crate::handles::Queue;
+use crate::{Enqueued, EventRecord, StoreError, schema};
 
 /// Prefix in `memory_session_id` of an imported session, followed by the number of its last turn. No provider uses
 /// it. The first answer about a later turn replaces it.
@@ -22,24 +22,6 @@ pub(crate) fn last_turn(memory_session: &str) -> Option<i64> {
 pub struct Stored {
     pub events: u64,
     pub turns: u64,
-}
-
-impl Sessions<'_> {
-    /// Whether a session is known, captured or imported.
-    pub fn knows(self, session: &SessionRef) -> Result<bool, StoreError> {
-        Ok(self.0.sessions().known(session)?.is_some())
-    }
-}
-
-impl Queue<'_> {
-    /// Whether a turn was imported.
-    pub fn is_past(self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
-        let sql = "SELECT memory_session_id FROM sessions WHERE id = ?1";
-        let name: Option<Option<String>> =
-            self.0.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?;
-        let last = name.flatten().and_then(|name| last_turn(&name));
-        Ok(last.is_some_and(|last| prompt_number <= last))
-    }
 }
 
 impl Queue<'_> {
@@ -60,7 +42,7 @@ impl Queue<'_> {
         }
         let mut stored = Stored::default();
         for record in first.iter().chain(records.iter().skip(1)) {
-            if let Enqueued::Stored(_) = store::enqueue(&transaction, record)? {
+            if let Enqueued::Stored(_) = enqueue::store(&transaction, record)? {
                 stored.events += 1;
                 stored.turns +=
                     u64::from(matches!(record.captured.event().body, Body::PromptSubmitted { .. }));

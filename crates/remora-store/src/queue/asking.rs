@@ -8,69 +8,26 @@ use remora_core::document::RecordId;
 use remora_core::ids::SessionId;
 use remora_core::memory::Memory;
 use remora_core::time::Time;
-use rusqlite::{OptionalExtension, params};
-use serde::Serialize;
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::claim::{oldest_turns, queued, silent};
+use super::claim::{TurnState, oldest_turns, queued};
 use super::settle::{claimed, give_back, has_rest, mark_observed};
 use super::{Batch, Queued};
 use crate::handles::Queue;
-use crate::{Store, StoreError, times, transcripts, writing};
-
-/// Events that are stuck, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Backlog {
-    pub events: i64,
-    /// The capture time of the oldest.
-    #[serde(flatten, serialize_with = "times::created")]
-    pub since: Time,
-    /// The error of the latest.
-    pub reason: String,
-}
+use crate::{StoreError, transcripts, writing};
 
 impl Queue<'_> {
-    /// Whether a model may be called for an observed batch now: its turn is observed as a whole, and earlier turns of
-    /// the session are answered or were given up.
-    pub fn is_next_for_model(self, batch: &Batch) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
-                   AND session_id = ?1 AND prompt_number < ?2";
-        let waits = self.0.db.prepare_cached(sql)?.exists([batch.session.0, batch.prompt_number])?;
-        Ok(!waits && !has_rest(&self.0.db, batch)?)
-    }
-
-    /// Events whose memory is stored and that wait because the model cannot be called at the moment.
-    pub fn awaiting_model(self) -> Result<Option<Backlog>, StoreError> {
-        self.0.backlog("status = 'pending' AND observed = 1 AND retry_at IS NOT NULL")
-    }
-
-    /// Failed events.
-    pub fn failed(self) -> Result<Option<Backlog>, StoreError> {
-        self.0.backlog("status = 'failed'")
-    }
-
-    /// Events of turns that ended before `limit` and were not observed yet. A long turn that is still running does
-    /// not count, and neither does a silent one of a host that lives: it may wait for a tool or for the user.
-    pub fn overdue(self, limit: Time) -> Result<Option<Backlog>, StoreError> {
-        let open = serde_json::to_string(&silent(&self.0.db, limit)?)?;
-        let limit = limit.0;
-        self.0.backlog(&format!(
-            "status = 'pending' AND observed = 0 AND created_at < {limit} AND session_id IN (
-                 SELECT id FROM sessions AS s WHERE s.prompt_counter > pending_messages.prompt_number
-                 OR (s.last_activity_at < {limit} AND NOT (s.turn_open AND s.id IN (SELECT value FROM json_each('{open}')))))"
-        ))
-    }
-}
-
-impl Queue<'_> {
-    /// Stores the memory of a batch, made at `at`. Payloads and claim stay, for a model.
-    pub fn remember(self, batch: &Batch, memory: &Memory, at: Time) -> Result<(), StoreError> {
+    /// Stores the memory of a batch, made at `at`. Payloads and claim stay, for a model. Returns whether one may be
+    /// called now: the turn is observed as a whole, and earlier turns of the session are answered or were given up.
+    pub fn remember(self, batch: &Batch, memory: &Memory, at: Time) -> Result<bool, StoreError> {
         let transaction = self.0.begin()?;
         claimed(&transaction, batch)?;
         let records: Vec<RecordId> = writing::write(&transaction, batch, memory, at)?;
         writing::count_turn(&transaction, batch)?;
         mark_observed(&transaction, batch, &records)?;
+        let is_next = is_next_for_model(&transaction, batch)?;
         transaction.commit()?;
-        Ok(())
+        Ok(is_next)
     }
 
     /// Releases the claim on an observed batch. A model is called later, after the session's earlier turns.
@@ -132,25 +89,28 @@ impl Queue<'_> {
                 "UPDATE pending_messages SET status = 'processing', claimed_by = ?3, claimed_at = ?4 WHERE {observed}"
             ))?
             .execute(params![session, prompt_number, owner, now.0])?;
+        let state = TurnState::read(&transaction, session, prompt_number)?;
         transaction.commit()?;
         let (session, owner, earlier) = (SessionId(session), owner.to_owned(), Vec::new());
         let heard = transcripts::heard(&self.0.db, session, prompt_number)?;
-        Ok(Some(Batch { session, prompt_number, owner, events, earlier, heard, transcript: None }))
+        let TurnState { may_go_on, is_past } = state;
+        Ok(Some(Batch {
+            session,
+            prompt_number,
+            owner,
+            events,
+            earlier,
+            heard,
+            may_go_on,
+            is_past,
+            transcript: None,
+        }))
     }
 }
 
-impl Store {
-    fn backlog(&self, which: &str) -> Result<Option<Backlog>, StoreError> {
-        let sql = format!(
-            "SELECT count(*), min(created_at),
-                 (SELECT last_error FROM pending_messages WHERE {which} ORDER BY created_at DESC, id DESC LIMIT 1)
-             FROM pending_messages WHERE {which} HAVING count(*) > 0"
-        );
-        let mut statement = self.db.prepare_cached(&sql)?;
-        let backlog = statement.query_row([], |row| {
-            let reason: Option<String> = row.get(2)?;
-            Ok(Backlog { events: row.get(0)?, since: Time(row.get(1)?), reason: reason.unwrap_or_default() })
-        });
-        Ok(backlog.optional()?)
-    }
+fn is_next_for_model(db: &Connection, batch: &Batch) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM pending_messages WHERE status IN ('pending', 'processing') AND observed = 1
+               AND session_id = ?1 AND prompt_number < ?2";
+    let waits = db.prepare_cached(sql)?.exists([batch.session.0, batch.prompt_number])?;
+    Ok(!waits && !has_rest(db, batch)?)
 }

@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::kept::recall_kept;
 use super::{Batch, CRASHES_PER_HALVING, Queued};
 use crate::handles::Queue;
+use crate::import::past;
 use crate::{HostProcess, Store, StoreError, transcripts};
 
 /// The oldest turn of each session with a pending event that is observed (1) or not (0). Steps through the index from
@@ -197,19 +198,8 @@ impl Queue<'_> {
     /// Claims the oldest turn that has ended, in a session without a claim, with at most `most` events.
     ///
     /// A turn ends with the agent's closing message, the next prompt, the end of the session, the start of a later
-    /// session in the same project if its own host is gone, or `silence`.
-    pub fn claim_next(
-        self,
-        owner: &str,
-        most: u32,
-        silence: Duration,
-        now: Time,
-    ) -> Result<Option<Batch>, StoreError> {
-        self.0.queue().claim(owner, most, silence, now, &mut |_, _| false)
-    }
-
-    /// Like [`Queue::claim_next`]. `goes_on` decides whether the silent turn of a session goes on. It is asked only if the
-    /// session's host lives.
+    /// session in the same project if its own host is gone, or `silence`. `goes_on` decides whether the silent turn of
+    /// a session goes on. It is asked only if the session's host lives.
     pub fn claim(
         self,
         owner: &str,
@@ -247,7 +237,7 @@ impl Queue<'_> {
                 )?
                 .execute(params![event.id.0, owner, now.0])?;
         }
-        recall_kept(&transaction, (session, prompt_number))?;
+        recall_kept(&transaction, session, prompt_number)?;
         let earlier = transaction
             .prepare_cached(
                 "SELECT id, created_at, payload FROM pending_messages
@@ -256,11 +246,39 @@ impl Queue<'_> {
             )?
             .query_and_then(params![session, prompt_number, most], queued)?
             .collect::<Result<_, StoreError>>()?;
+        let TurnState { may_go_on, is_past } = TurnState::read(&transaction, session, prompt_number)?;
         transaction.commit()?;
         let session = SessionId(session);
         let heard = transcripts::heard(&self.0.db, session, prompt_number)?;
         let owner = owner.to_owned();
-        Ok(Some(Batch { session, prompt_number, owner, events, earlier, heard, transcript: None }))
+        Ok(Some(Batch {
+            session,
+            prompt_number,
+            owner,
+            events,
+            earlier,
+            heard,
+            may_go_on,
+            is_past,
+            transcript: None,
+        }))
+    }
+}
+
+/// What a turn is when it is claimed.
+pub(super) struct TurnState {
+    pub(super) may_go_on: bool,
+    pub(super) is_past: bool,
+}
+
+impl TurnState {
+    pub(super) fn read(db: &Connection, session: i64, number: i64) -> Result<Self, StoreError> {
+        let sql = "SELECT memory_session_id, status = 'active' AND turn_open AND prompt_counter = ?2
+                   FROM sessions WHERE id = ?1";
+        let (name, may_go_on): (Option<String>, bool) =
+            db.prepare_cached(sql)?.query_row([session, number], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let last = name.and_then(|name| past::last_turn(&name));
+        Ok(Self { may_go_on, is_past: last.is_some_and(|last| number <= last) })
     }
 }
 

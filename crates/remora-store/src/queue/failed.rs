@@ -6,7 +6,7 @@ use remora_core::ids::{EventId, SessionId};
 use rusqlite::Connection;
 
 use crate::handles::Queue;
-use crate::{Store, StoreError, retention, writing};
+use crate::{StoreError, retention, writing};
 
 /// A selection of failed events.
 #[derive(Debug, Clone, Copy)]
@@ -15,38 +15,25 @@ pub enum Which<'a> {
     Events(&'a [EventId]),
 }
 
-impl Queue<'_> {
-    /// Retries failed events as if for the first time, all or those named. Returns their number. A model is called
-    /// for whole turns only, so the other failed events of an observed turn are retried, too.
-    pub fn retry(self, which: Which<'_>) -> Result<usize, StoreError> {
-        let again =
-            "UPDATE pending_messages SET status = 'pending', attempts = 0, crashes = 0, retry_at = NULL";
-        self.0.change_failed("queue retry", which, |db, condition, value| {
-            let named = format!("status = 'failed' AND {condition}");
-            let turn = format!(
-                "observed = 1 AND status = 'failed' AND (session_id, prompt_number) IN
-                 (SELECT session_id, prompt_number FROM pending_messages WHERE observed = 1 AND {named})"
-            );
-            Ok(db.execute(&format!("{again} WHERE {turn}"), [value])?
-                + db.execute(&format!("{again} WHERE {named}"), [value])?)
-        })
-    }
-
-    /// Gives up failed events. Their traces stay, and their prompts can still be found. Returns their number.
-    pub fn drop_failed(self, which: Which<'_>) -> Result<usize, StoreError> {
-        self.0.change_failed("queue drop", which, give_up)
-    }
+/// What becomes of failed events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedAction {
+    /// They are tried again as if for the first time. A model is called for whole turns only, so the other failed
+    /// events of an observed turn are retried, too.
+    Retry,
+    /// They are given up. Their traces stay, and their prompts can still be found.
+    Drop,
 }
 
-impl Store {
-    fn change_failed(
-        &self,
-        action: &str,
-        which: Which<'_>,
-        change: impl Fn(&Connection, &str, i64) -> Result<usize, StoreError>,
-    ) -> Result<usize, StoreError> {
-        let now = self.dir().now();
-        let transaction = self.begin()?;
+impl Queue<'_> {
+    /// Retries or drops failed events, all or those named. Returns their number.
+    pub fn resolve_failed(self, which: Which<'_>, action: FailedAction) -> Result<usize, StoreError> {
+        let now = self.0.dir().now();
+        let transaction = self.0.begin()?;
+        let change = match action {
+            FailedAction::Retry => retry,
+            FailedAction::Drop => give_up,
+        };
         let mut changed = 0;
         match which {
             Which::All => changed = change(&transaction, "id > ?1", 0)?,
@@ -57,11 +44,27 @@ impl Store {
             }
         }
         if changed > 0 {
+            let action = match action {
+                FailedAction::Retry => "queue retry",
+                FailedAction::Drop => "queue drop",
+            };
             retention::audit(&transaction, action, &format!("{changed} events"), now)?;
         }
         transaction.commit()?;
         Ok(changed)
     }
+}
+
+/// Retries failed events for which a condition on `?1` holds. Returns their number.
+fn retry(db: &Connection, condition: &str, value: i64) -> Result<usize, StoreError> {
+    let again = "UPDATE pending_messages SET status = 'pending', attempts = 0, crashes = 0, retry_at = NULL";
+    let named = format!("status = 'failed' AND {condition}");
+    let turn = format!(
+        "observed = 1 AND status = 'failed' AND (session_id, prompt_number) IN
+         (SELECT session_id, prompt_number FROM pending_messages WHERE observed = 1 AND {named})"
+    );
+    Ok(db.execute(&format!("{again} WHERE {turn}"), [value])?
+        + db.execute(&format!("{again} WHERE {named}"), [value])?)
 }
 
 /// Removes failed events for which a condition on `?1` holds. Returns their number. A prompt is found in the queue or

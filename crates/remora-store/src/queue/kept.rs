@@ -27,13 +27,6 @@ pub enum Ended {
 }
 
 impl Queue<'_> {
-    /// Whether nothing has ended the turn of a batch.
-    pub fn may_go_on(self, batch: &Batch) -> Result<bool, StoreError> {
-        may_go_on(&self.0.db, batch)
-    }
-}
-
-impl Queue<'_> {
     /// Releases the kept events of turns that ended with the next prompt, with their session, or after a day.
     pub fn release_kept(self, ended: Ended, now: Time) -> Result<(), StoreError> {
         let is_any = "SELECT 1 FROM pending_messages WHERE status = 'pending' AND observed = ?1";
@@ -80,7 +73,7 @@ pub(super) fn keep(db: &Connection, batch: &Batch) -> Result<(), StoreError> {
 }
 
 /// Returns the kept events of a turn to the observed ones, because its rest is observed now.
-pub(super) fn recall_kept(db: &Connection, (session, prompt_number): (i64, i64)) -> Result<(), StoreError> {
+pub(super) fn recall_kept(db: &Connection, session: i64, prompt_number: i64) -> Result<(), StoreError> {
     db.prepare_cached(
         "UPDATE pending_messages SET observed = 1
          WHERE status = 'pending' AND observed = ?3 AND session_id = ?1 AND prompt_number = ?2",

@@ -9,17 +9,20 @@
 //! records made of them, which later memory of the turn revises.
 
 mod asking;
+mod backlog;
 mod claim;
 mod failed;
 mod kept;
 mod recovery;
 mod settle;
+pub(crate) mod usage;
 
-pub use asking::Backlog;
+pub use backlog::{Backlog, BacklogOf, QueuedEvents};
 pub(crate) use claim::Due;
-pub use failed::Which;
 pub(crate) use failed::give_up;
+pub use failed::{FailedAction, Which};
 pub use kept::Ended;
+pub use recovery::Requeue;
 pub(crate) use settle::MAX_SUBJECT_LEN;
 
 use std::time::Duration;
@@ -37,6 +40,14 @@ const CRASHES_PER_HALVING: i64 = 10;
 /// A claim without a heartbeat for this long is void.
 const CLAIM_LIFETIME: Duration = Duration::from_mins(1);
 
+/// A turn of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnRef {
+    pub session: SessionId,
+    /// The number of its prompt.
+    pub number: i64,
+}
+
 /// Events of one turn of a session, claimed by one owner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
@@ -48,11 +59,19 @@ pub struct Batch {
     pub earlier: Vec<Queued>,
     /// Text of the turn that was read from the host's transcript.
     pub heard: TranscriptText,
+    /// Whether nothing had ended the turn when it was claimed.
+    pub may_go_on: bool,
+    /// Whether the turn was imported.
+    pub is_past: bool,
     /// The position up to which the transcript was read for this batch, if it was. Stored with the memory.
     pub transcript: Option<ReadTo>,
 }
 
 impl Batch {
+    pub fn turn(&self) -> TurnRef {
+        TurnRef { session: self.session, number: self.prompt_number }
+    }
+
     /// All known events of the turn, in order.
     pub fn bodies(&self) -> impl Iterator<Item = &Body> + Clone {
         self.earlier.iter().chain(&self.events).map(|event| &event.body)

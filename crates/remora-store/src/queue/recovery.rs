@@ -1,33 +1,50 @@
 //! Returns events that would stay claimed or delayed for no reason: their owner died or is about to exit, or the
 //! cause of a delay may be gone.
 
-use std::time::Duration;
-
 use remora_core::time::Time;
 use rusqlite::{Connection, params};
 
 use super::{Batch, CLAIM_LIFETIME, CRASHES_PER_HALVING};
-use crate::handles::{Queue, Sessions};
+use crate::handles::Queue;
 use crate::{Store, StoreError};
 
-impl Queue<'_> {
-    /// Makes everything that waits for a retry due now, because the cause may be gone.
-    pub fn retry_now(self) -> Result<usize, StoreError> {
-        let changed = self.0.writable()?.execute(
-            "UPDATE pending_messages SET retry_at = NULL WHERE status = 'pending' AND retry_at IS NOT NULL",
-            [],
-        )?;
-        Ok(changed)
-    }
+/// Which events return to the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requeue<'a> {
+    /// The claims of everybody but this owner. The caller holds the data directory's lock, which proves that the other
+    /// owners are dead.
+    ClaimsOfOthers(&'a str),
+    /// The claims of an owner that exists once at a time and died, for a process that has just become it.
+    ClaimsOf(&'a str),
+    /// Claims without a heartbeat.
+    StaleClaims,
+    /// The claims of an owner that is about to exit, which is no crash.
+    ReleasedBy(&'a str),
+    /// Everything that waits for a retry, because the cause may be gone. It is due now.
+    Delayed,
+}
 
-    /// Releases all claims of an owner that is about to exit. Returns their number.
-    pub fn release_all(self, owner: &str) -> Result<usize, StoreError> {
-        let released = self.0.writable()?.execute(
-            "UPDATE pending_messages SET status = 'pending', claimed_by = NULL, claimed_at = NULL
-             WHERE status = 'processing' AND claimed_by = ?1",
-            [owner],
-        )?;
-        Ok(released)
+impl Queue<'_> {
+    /// Returns events to the queue. An event that crashes its owner even alone is marked failed, and so is a turn that
+    /// crashes the process while it calls a model. Returns the number of events.
+    pub fn requeue(self, which: Requeue<'_>, now: Time) -> Result<usize, StoreError> {
+        let (dead, owner) = match which {
+            Requeue::ClaimsOfOthers(owner) => ("claimed_by <> ?1 OR claimed_at < ?2", owner),
+            Requeue::ClaimsOf(owner) => ("claimed_by = ?1 AND ?2 IS NOT NULL", owner),
+            Requeue::StaleClaims => ("?1 IS NOT NULL AND claimed_at < ?2", ""),
+            Requeue::ReleasedBy(owner) => {
+                let sql =
+                    "UPDATE pending_messages SET status = 'pending', claimed_by = NULL, claimed_at = NULL
+                           WHERE status = 'processing' AND claimed_by = ?1";
+                return Ok(self.0.writable()?.execute(sql, [owner])?);
+            }
+            Requeue::Delayed => {
+                let sql = "UPDATE pending_messages SET retry_at = NULL
+                           WHERE status = 'pending' AND retry_at IS NOT NULL";
+                return Ok(self.0.writable()?.execute(sql, [])?);
+            }
+        };
+        reclaim(self.0, dead, owner, now)
     }
 
     /// Shows that the owner of a batch is alive.
@@ -39,80 +56,47 @@ impl Queue<'_> {
         )?;
         if alive == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
     }
-
-    /// Returns all claims except `owner`'s to the queue. The caller holds the data directory's lock, which proves
-    /// that other owners are dead. An event that crashes its owner even alone is marked failed, and so is a turn that
-    /// crashes the process while it calls a model.
-    pub fn reclaim(self, owner: &str, now: Time) -> Result<usize, StoreError> {
-        self.0.reclaim_where("claimed_by <> ?1 OR claimed_at < ?2", owner, now)
-    }
-
-    /// Returns the claims of an owner that exists once at a time, for a process that has just become it.
-    pub fn reclaim_of(self, owner: &str, now: Time) -> Result<usize, StoreError> {
-        self.0.reclaim_where("claimed_by = ?1 AND ?2 IS NOT NULL", owner, now)
-    }
-
-    /// Returns claims without a heartbeat to the queue.
-    pub fn reclaim_stale(self, now: Time) -> Result<usize, StoreError> {
-        self.0.reclaim_where("?1 IS NOT NULL AND claimed_at < ?2", "", now)
-    }
 }
 
-impl Sessions<'_> {
-    /// Ends sessions without an event for a day. Returns their number.
-    pub fn interrupt_quiet(self, now: Time) -> Result<usize, StoreError> {
-        let quiet_since = now.before(Duration::from_hours(24));
-        let changed = self.0.writable()?.execute(
-            "UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND last_activity_at < ?1",
-            [quiet_since.0],
+/// Returns the claims of dead owners. `dead` is a condition on the owner (`?1`) and the latest time of a void claim (`?2`).
+fn reclaim(store: &Store, dead: &str, owner: &str, now: Time) -> Result<usize, StoreError> {
+    let is_any = "SELECT 1 FROM pending_messages WHERE status = 'processing'";
+    // Usually there are none, and then no lock is taken.
+    if !store.db.prepare_cached(is_any)?.exists([])? {
+        return Ok(0);
+    }
+    let transaction = store.begin()?;
+    // A model is not called for half a turn, so only turns that are not observed are halved. Crashes of a single
+    // event count only as far as they exceed those of the rest of its turn.
+    let dead: Vec<(i64, i64, Option<i64>)> = transaction
+        .prepare(&format!(
+            "SELECT m.id, crashes + 1,
+                 CASE WHEN observed THEN crashes + 1
+                 WHEN count(*) OVER (PARTITION BY session_id, prompt_number) = 1 THEN crashes + 1
+                     - (SELECT ifnull(max(rest.crashes), 0) FROM pending_messages AS rest
+                        WHERE rest.session_id = m.session_id AND rest.prompt_number = m.prompt_number
+                        AND rest.status = 'pending' AND rest.observed = 0) END
+             FROM pending_messages AS m WHERE status = 'processing' AND ({dead})"
+        ))?
+        .query_map(params![owner, now.before(CLAIM_LIFETIME).0], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?
+        .collect::<Result<_, _>>()?;
+    for (id, crashes, whole) in &dead {
+        let fails = whole.is_some_and(|crashes| crashes >= CRASHES_PER_HALVING);
+        let status = if fails { "failed" } else { "pending" };
+        transaction.execute(
+            "UPDATE pending_messages SET status = ?2, crashes = ?3, claimed_by = NULL, claimed_at = NULL,
+                 last_error = 'the process working on it ended' WHERE id = ?1",
+            params![id, status, crashes],
         )?;
-        Ok(changed)
-    }
-}
-
-impl Store {
-    fn reclaim_where(&self, dead: &str, owner: &str, now: Time) -> Result<usize, StoreError> {
-        let is_any = "SELECT 1 FROM pending_messages WHERE status = 'processing'";
-        // Usually there are none, and then no lock is taken.
-        if !self.db.prepare_cached(is_any)?.exists([])? {
-            return Ok(0);
+        if fails {
+            let turn = "SELECT session_id, prompt_number FROM pending_messages WHERE id = ?1";
+            acquit(&transaction, transaction.query_row(turn, [id], |row| Ok((row.get(0)?, row.get(1)?)))?)?;
         }
-        let transaction = self.begin()?;
-        // A model is not called for half a turn, so only turns that are not observed are halved. Crashes of a single
-        // event count only as far as they exceed those of the rest of its turn.
-        let dead: Vec<(i64, i64, Option<i64>)> = transaction
-            .prepare(&format!(
-                "SELECT m.id, crashes + 1,
-                     CASE WHEN observed THEN crashes + 1
-                     WHEN count(*) OVER (PARTITION BY session_id, prompt_number) = 1 THEN crashes + 1
-                         - (SELECT ifnull(max(rest.crashes), 0) FROM pending_messages AS rest
-                            WHERE rest.session_id = m.session_id AND rest.prompt_number = m.prompt_number
-                            AND rest.status = 'pending' AND rest.observed = 0) END
-                 FROM pending_messages AS m WHERE status = 'processing' AND ({dead})"
-            ))?
-            .query_map(params![owner, now.before(CLAIM_LIFETIME).0], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-            })?
-            .collect::<Result<_, _>>()?;
-        for (id, crashes, whole) in &dead {
-            let fails = whole.is_some_and(|crashes| crashes >= CRASHES_PER_HALVING);
-            let status = if fails { "failed" } else { "pending" };
-            transaction.execute(
-                "UPDATE pending_messages SET status = ?2, crashes = ?3, claimed_by = NULL, claimed_at = NULL,
-                     last_error = 'the process working on it ended' WHERE id = ?1",
-                params![id, status, crashes],
-            )?;
-            if fails {
-                let turn = "SELECT session_id, prompt_number FROM pending_messages WHERE id = ?1";
-                acquit(
-                    &transaction,
-                    transaction.query_row(turn, [id], |row| Ok((row.get(0)?, row.get(1)?)))?,
-                )?;
-            }
-        }
-        transaction.commit()?;
-        Ok(dead.len())
     }
+    transaction.commit()?;
+    Ok(dead.len())
 }
 
 /// Resets the crash count of the rest of a turn after one part is done: the earlier crashes may have been caused by

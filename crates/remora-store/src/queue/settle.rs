@@ -13,10 +13,10 @@ use rusqlite::{Connection, params};
 
 use super::kept::{keep, may_go_on};
 use super::recovery::acquit;
-use super::{Batch, Failure, MAX_ATTEMPTS};
+use super::{Batch, Failure, MAX_ATTEMPTS, usage};
 use crate::handles::Queue;
 use crate::records::event::SUBJECT;
-use crate::{Call, StoreError, transcripts, usage, writing};
+use crate::{Call, StoreError, transcripts, writing};
 use remora_data::new_uuid;
 
 impl Queue<'_> {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::context_files::changed_in_place;
 use crate::handles::Records;
 use crate::writing::{self, Origin};
-use crate::{Place, StoreError, forget, project, schema, wrong};
+use crate::{Place, StoreError, forget, projects, schema, wrong};
 use remora_data::hex;
 use remora_data::new_uuid;
 
@@ -85,7 +85,7 @@ impl Records<'_> {
         schema::check(&transaction)?;
         let project = match target {
             SaveFor::Project(project) => *project,
-            SaveFor::Directory(place) => project::resolve(&transaction, place, at)?,
+            SaveFor::Directory(place) => projects::resolve(&transaction, place, at)?,
         };
         let (session, session_uuid) = session(&transaction, project, at)?;
         let origin = Origin {

@@ -13,13 +13,13 @@ use remora_core::time::Time;
 use uuid::Uuid;
 
 use super::*;
-use crate::backup::verify;
+use crate::backup::{integrity_problems, verify};
 use crate::search::filters::Conditions;
 use crate::search::finding::passing_sql;
 use crate::search::rows::outlines_sql;
-use crate::search::{Filters, Weights};
+use crate::search::{Among, Filters, ShownBy, VectorRow, Weights};
 use crate::writing::content_hash;
-use crate::{Recall, SavedBy, Selection, Store, material};
+use crate::{Recall, SavedBy, Selection, SessionQuery, Store, material};
 
 /// The database of every version that a step begins with, as the build that wrote it left it.
 const FIXTURES: [(i64, &str); 1] = [(14, include_str!("../../tests/fixtures/version_14.sql"))];
@@ -112,7 +112,7 @@ fn every_row_of_an_older_version_is_there_after_the_migration() {
         assert_eq!(every_row(&store.db), before, "version {version}");
         assert_eq!(rows(&store.db, "PRAGMA foreign_key_check"), [""; 0]);
         assert_eq!(rows(&store.db, "PRAGMA foreign_keys"), ["Integer(1)"]);
-        assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+        assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
         for table in ["documents_text", "documents_trigram"] {
             let config = format!("SELECT k, v FROM {table}_config WHERE k = 'secure-delete'");
             assert_eq!(rows(&store.db, &config), ["Text(\"secure-delete\") Integer(1)"]);
@@ -154,7 +154,7 @@ fn the_memory_of_version_14_is_read_as_it_was() {
     assert_eq!((fact(4).valid_to, fact(5).valid_to), (Some(Time(1_795_062_720_985)), None));
     assert_eq!(store.counts().unwrap().facts, 5);
     assert_eq!(store.notes().get(NoteId(1)).unwrap().unwrap().title, "Winter");
-    assert_eq!(store.notes().always_injected().unwrap()[0].title, "Winter");
+    assert_eq!(store.notes().always_injected(None).unwrap()[0].title, "Winter");
     assert!(store.injections().before(SessionId(10)).unwrap().records.contains(&"3".parse().unwrap()));
     assert_eq!(
         store
@@ -167,7 +167,10 @@ fn the_memory_of_version_14_is_read_as_it_was() {
             .files_edited,
         ["src/lamp.rs"]
     );
-    assert_eq!(store.files().context_files(ProjectId(1)).unwrap()[0].files, ["CLAUDE.md"]);
+    assert_eq!(
+        store.files().context_files(ProjectScope::One(ProjectId(1))).unwrap()[0].1[0].files,
+        ["CLAUDE.md"]
+    );
     let undone = Store::open(&dir).unwrap().forget().undo(None, Time(1_795_062_723_602)).unwrap().unwrap();
     assert_eq!(undone.records, ["11".parse().unwrap()]);
     assert_eq!(store.records().observation(ObservationId(11)).unwrap().unwrap().observation.facts, [""; 0]);
@@ -192,13 +195,15 @@ fn documents_of_version_14_are_found() {
     assert_eq!(found("\"buoys\" OR \"gulls\" OR \"tuesdays\""), ["9", "f8", "n2"]);
     assert_eq!(found("\"cave\" OR \"key\""), [""; 0], "forgotten");
     let filters = Filters { files_modified: vec!["lamp".into()], ..Filters::new(ProjectScope::All) };
-    assert!(!store.index().few_passing(&filters).unwrap().unwrap().is_empty());
+    assert!(!store.index().passing(Among::All, &filters).unwrap().unwrap().is_empty());
     let mut vectors = 0;
     store
         .index()
-        .each_vector(Some(ProjectId(1)), "all-MiniLM-L6-v2/int8-32", None, |_, _, value| {
-            assert_eq!(value.len(), 384);
-            vectors += 1;
+        .each_vector(Some(ProjectId(1)), "all-MiniLM-L6-v2/int8-32", None, |row| {
+            if let VectorRow::Vector { value, .. } = row {
+                assert_eq!(value.len(), 384);
+                vectors += 1;
+            }
         })
         .unwrap();
     assert!(vectors > 20, "{vectors}");
@@ -208,7 +213,11 @@ fn documents_of_version_14_are_found() {
 fn a_turn_that_waits_in_a_queue_of_version_14_is_handed_out() {
     let (_temp, dir) = of_version(14);
     let store = Store::open(&dir).unwrap();
-    let batch = store.queue().claim_next("me", 100, std::time::Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch = store
+        .queue()
+        .claim("me", 100, std::time::Duration::ZERO, Time::now(), &mut |_, _| false)
+        .unwrap()
+        .unwrap();
     assert_eq!((batch.session, batch.prompt_number, batch.events.len()), (SessionId(13), 1, 4));
     let summary = Summary {
         request: "Paint the gallery rail".into(),
@@ -217,7 +226,10 @@ fn a_turn_that_waits_in_a_queue_of_version_14_is_handed_out() {
     };
     let memory = Memory { summary: Some(summary), ..Memory::default() };
     store.queue().confirm(&batch, &memory, None, Time::now()).unwrap();
-    let found = store.index().newest(&Filters::new(ProjectScope::One(ProjectId(1))), 100).unwrap();
+    let found = store
+        .index()
+        .newest(&Filters::new(ProjectScope::One(ProjectId(1))), 100, ShownBy::AllDocuments)
+        .unwrap();
     let found = store.index().documents(&found).unwrap();
     assert!(
         found
@@ -350,7 +362,7 @@ fn a_migration_that_is_killed_in_the_middle_of_a_step_changes_nothing() {
     assert_eq!(every_row(&connection), before);
     let store = Store::open(&dir).unwrap();
     assert_eq!(every_row(&store.db), before);
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
 }
 
 #[test]
@@ -441,7 +453,8 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     let words = |store: &Store, word: &str| {
         let sql = "SELECT count(*) FROM documents_text WHERE documents_text MATCH ?1";
         let indexed: i64 = store.db.query_row(sql, [word], |row| row.get(0)).unwrap();
-        let newest = store.index().newest(&Filters::new(ProjectScope::All), 100).unwrap();
+        let newest =
+            store.index().newest(&Filters::new(ProjectScope::All), 100, ShownBy::LeadDocument).unwrap();
         let shown = store.index().documents(&newest).unwrap();
         let says = |text: &str| text.to_lowercase().contains(word);
         (indexed, shown.iter().filter(|row| says(&row.title) || says(&row.body)).count())
@@ -488,7 +501,7 @@ fn a_deleted_record_is_not_returned_by_any_query() {
     assert_eq!(store.records().prompts(&of_session).unwrap().items, []);
     assert_eq!(store.records().prompts(&everything).unwrap().total, 6);
     let title = |session| {
-        let sessions = store.sessions().list(None, 100).unwrap();
+        let sessions = store.sessions().list(&SessionQuery::latest(100)).unwrap();
         sessions.into_iter().find(|row| row.id == SessionId(session)).unwrap().title
     };
     assert_eq!((title(13).as_deref(), title(11)), (Some("Paint the gallery rail."), None));
@@ -522,21 +535,24 @@ fn a_deleted_record_is_not_returned_by_any_query() {
 
     assert!(words(&store, "winter") > (0, 0));
     delete(&mut store, "notes", 1);
-    assert_eq!((store.notes().get(NoteId(1)).unwrap(), store.notes().count().unwrap()), (None, 1));
-    assert_eq!((store.notes().known().unwrap().len(), store.notes().always_injected().unwrap()), (1, vec![]));
+    assert_eq!((store.notes().get(NoteId(1)).unwrap(), store.notes().known().unwrap().len()), (None, 1));
+    assert_eq!(
+        (store.notes().known().unwrap().len(), store.notes().always_injected(None).unwrap()),
+        (1, vec![])
+    );
     assert_eq!(words(&store, "winter"), (0, 0));
 
     let counts = store.counts().unwrap();
     assert_eq!((counts.observations, counts.summaries, counts.prompts, counts.facts), (8, 4, 5, 4));
     // Deleted records do not come back when the index is rebuilt.
-    store.index().clear().unwrap();
+    store.index().drop_documents(ProjectScope::All).unwrap();
     while store.index().fill().unwrap() {}
     for word in ["round", "find", "backwards", "six", "winter"] {
         assert_eq!(words(&store, word), (0, 0), "{word}");
     }
     let state = store.index().state(ProjectScope::All).unwrap();
     assert_eq!(state.records, state.indexed);
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ const STEP: u32 = 200;
 
 impl Index<'_> {
     /// Whether some records may have no documents yet.
-    pub fn misses_documents(self) -> Result<bool, StoreError> {
+    pub(crate) fn misses_documents(self) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM meta WHERE key = 'documents_missing'";
         Ok(self.0.db.prepare_cached(sql)?.exists([])?)
     }
@@ -35,21 +35,6 @@ impl Index<'_> {
         }
         transaction.commit()?;
         Ok(!missing.is_empty())
-    }
-
-    /// Deletes all documents and vectors. `fill_documents` and the embedder make them again.
-    pub fn clear(self) -> Result<(), StoreError> {
-        let transaction = self.0.begin()?;
-        transaction.execute_batch(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES ('documents_missing', x'01');
-             UPDATE meta SET value = randomblob(8) WHERE key = 'vectors_epoch';
-             DELETE FROM vectors;
-             DELETE FROM documents;
-             INSERT INTO documents_text (documents_text) VALUES ('rebuild');
-             INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",
-        )?;
-        transaction.commit()?;
-        Ok(())
     }
 }
 

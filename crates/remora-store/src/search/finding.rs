@@ -38,6 +38,34 @@ pub struct Match {
     pub score: f64,
 }
 
+/// Selects documents to be counted. In an FTS5 expression, user text must be quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentsWith<'a> {
+    /// All, approximately: the largest id, which needs no count.
+    Anything,
+    /// Those whose words match an expression, counted up to `most`.
+    Words { expression: &'a str, most: usize },
+    /// Those whose trigrams match an expression, counted up to `most`.
+    Trigrams { expression: &'a str, most: usize },
+}
+
+/// Which documents are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Among<'a> {
+    These(&'a [DocumentId]),
+    /// All, if the filters name concepts or files that few records have. Listing those is then cheaper than checking
+    /// documents one by one.
+    All,
+}
+
+/// The documents that a record is shown by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShownBy {
+    /// The one that represents it in queries without text.
+    LeadDocument,
+    AllDocuments,
+}
+
 /// Number of best matches that are checked against the filters at a time, and how many passing ones are enough.
 const LOOK: usize = 400;
 const ENOUGH: usize = 50;
@@ -46,21 +74,31 @@ const FEW: usize = 2_000;
 /// Strings too short for a trigram are searched in this many of the newest documents.
 const MAX_SCANNED: u32 = 5_000;
 
-impl Index<'_> {
-    /// The number of documents that match `expression`, counted up to `most`.
-    pub fn frequency(self, expression: &str, most: usize) -> Result<usize, StoreError> {
-        let sql =
-            "SELECT count(*) FROM (SELECT 1 FROM documents_text WHERE documents_text MATCH ?1 LIMIT ?2)";
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let count: i64 = self.0.db.prepare_cached(sql)?.query_row((expression, most), |row| row.get(0))?;
-        Ok(usize::try_from(count).unwrap_or_default())
-    }
+/// The length of the strings in the trigram index.
+const TRIGRAM: usize = 3;
 
-    /// The number of documents that match a trigram expression, counted up to `most`.
-    pub fn trigram_frequency(self, expression: &str, most: usize) -> Result<usize, StoreError> {
-        let sql = "SELECT count(*) FROM (SELECT 1 FROM documents_trigram WHERE documents_trigram MATCH ?1 LIMIT ?2)";
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let count: i64 = self.0.db.prepare_cached(sql)?.query_row((expression, most), |row| row.get(0))?;
+impl Index<'_> {
+    /// The number of some documents.
+    pub fn count(self, with: DocumentsWith<'_>) -> Result<usize, StoreError> {
+        let (sql, values) = match with {
+            DocumentsWith::Anything => ("SELECT ifnull(max(id), 0) FROM documents", None),
+            DocumentsWith::Words { expression, most } => (
+                "SELECT count(*) FROM (SELECT 1 FROM documents_text WHERE documents_text MATCH ?1 LIMIT ?2)",
+                Some((expression, most)),
+            ),
+            DocumentsWith::Trigrams { expression, most } => (
+                "SELECT count(*) FROM (SELECT 1 FROM documents_trigram WHERE documents_trigram MATCH ?1 LIMIT ?2)",
+                Some((expression, most)),
+            ),
+        };
+        let mut statement = self.0.db.prepare_cached(sql)?;
+        let count: i64 = match values {
+            None => statement.query_row([], |row| row.get(0))?,
+            Some((expression, most)) => {
+                let most = i64::try_from(most).unwrap_or(i64::MAX);
+                statement.query_row((expression, most), |row| row.get(0))?
+            }
+        };
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
@@ -84,15 +122,8 @@ impl Index<'_> {
         Ok(())
     }
 
-    /// Approximate number of documents: the largest id, which needs no count.
-    pub fn size(self) -> Result<usize, StoreError> {
-        let sql = "SELECT ifnull(max(id), 0) FROM documents";
-        let count: i64 = self.0.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-        Ok(usize::try_from(count).unwrap_or_default())
-    }
-
     /// The best matches of an FTS5 expression among documents after `after`. In the expression, user text must be
-    /// quoted. `few` is the result of [`Index::few_passing`].
+    /// quoted. `few` is the result of [`Index::passing`].
     pub fn matching(
         self,
         expression: &str,
@@ -130,27 +161,8 @@ impl Index<'_> {
         Ok(best)
     }
 
-    /// The newest documents whose title or body matches a trigram expression.
-    pub fn matching_trigrams(
-        self,
-        expression: &str,
-        filters: &Filters,
-        most: usize,
-    ) -> Result<Vec<DocumentId>, StoreError> {
-        let conditions = Conditions::new(filters);
-        let sql = format!(
-            "SELECT d.id, 0.0 FROM documents_trigram CROSS JOIN documents AS d ON d.id = documents_trigram.rowid
-             WHERE documents_trigram MATCH ?{} ORDER BY documents_trigram.rowid DESC LIMIT ?",
-            conditions.sql()
-        );
-        let mut values = vec![Value::from(expression.to_owned())];
-        values.extend(conditions.values);
-        values.push(limit(most));
-        Ok(self.0.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
-    }
-
-    /// The newest documents that contain a string too short for trigrams. Only the newest `MAX_SCANNED` are
-    /// searched.
+    /// The newest documents whose title or body contains a string. If it is too short for trigrams, only the newest
+    /// `MAX_SCANNED` are searched.
     pub fn containing(
         self,
         text: &str,
@@ -158,53 +170,56 @@ impl Index<'_> {
         most: usize,
     ) -> Result<Vec<DocumentId>, StoreError> {
         let conditions = Conditions::new(filters);
-        let sql = format!(
-            r"SELECT d.id, 0.0 FROM (SELECT * FROM documents AS d WHERE true{} ORDER BY d.id DESC LIMIT {MAX_SCANNED}) AS d
-              WHERE d.title LIKE ? ESCAPE '\' OR d.body LIKE ? ESCAPE '\' ORDER BY d.id DESC LIMIT ?",
-            conditions.sql()
-        );
-        let mut values = conditions.values;
-        values.extend([Value::from(containing(text)), Value::from(containing(text)), limit(most)]);
+        let (sql, mut values);
+        if text.chars().count() < TRIGRAM {
+            sql = format!(
+                r"SELECT d.id, 0.0 FROM (SELECT * FROM documents AS d WHERE true{} ORDER BY d.id DESC LIMIT {MAX_SCANNED}) AS d
+                  WHERE d.title LIKE ? ESCAPE '\' OR d.body LIKE ? ESCAPE '\' ORDER BY d.id DESC LIMIT ?",
+                conditions.sql()
+            );
+            values = conditions.values;
+            values.extend([Value::from(containing(text)), Value::from(containing(text))]);
+        } else {
+            sql = format!(
+                "SELECT d.id, 0.0 FROM documents_trigram CROSS JOIN documents AS d ON d.id = documents_trigram.rowid
+                 WHERE documents_trigram MATCH ?{} ORDER BY documents_trigram.rowid DESC LIMIT ?",
+                conditions.sql()
+            );
+            values = vec![Value::from(quoted(text))];
+            values.extend(conditions.values);
+        }
+        values.push(limit(most));
         Ok(self.0.found(&sql, &values)?.into_iter().map(|found| found.document).collect())
     }
 
-    /// The newest records that pass, each by its lead document.
-    pub fn newest(self, filters: &Filters, most: usize) -> Result<Vec<DocumentId>, StoreError> {
-        if let Some(few) = self.0.index().few_passing(filters)? {
-            return self.0.newest_of(&few, most);
+    /// The newest records that pass, by their documents.
+    pub fn newest(
+        self,
+        filters: &Filters,
+        most: usize,
+        shown: ShownBy,
+    ) -> Result<Vec<DocumentId>, StoreError> {
+        // Checks each record once, not each of its documents.
+        let leads = match self.passing(Among::All, filters)? {
+            Some(few) => self.0.newest_of(&few, most)?,
+            None => self.0.newest_leads(filters, most)?,
+        };
+        match shown {
+            ShownBy::LeadDocument => Ok(leads),
+            ShownBy::AllDocuments => self.0.of_same_records(&leads),
         }
-        let conditions = Conditions::beside_scope(filters);
-        // One project at a time: then the index has the order, and the query ends early.
-        let sql = format!(
-            "SELECT d.id, d.created_at FROM documents AS d WHERE d.project_id IS ? AND d.lead = 1{}
-             ORDER BY d.created_at DESC, d.id DESC LIMIT ?",
-            conditions.sql()
-        );
-        let mut all: Vec<(i64, i64)> = Vec::new();
-        let mut statement = self.0.db.prepare_cached(&sql)?;
-        for project in self.0.partitions(filters.scope)? {
-            let mut values = vec![project.map_or(Value::Null, Value::from)];
-            values.extend(conditions.values.iter().cloned());
-            values.push(limit(most));
-            let rows =
-                statement.query_map(params_from_iter(&values), |row| Ok((row.get(1)?, row.get(0)?)))?;
-            for row in rows {
-                all.push(row?);
-            }
-        }
-        all.sort_unstable_by(|a, b| b.cmp(a));
-        all.truncate(most);
-        Ok(all.into_iter().map(|(_, id)| DocumentId(id)).collect())
     }
 
-    /// The documents that pass.
-    pub fn passing(self, documents: &[DocumentId], filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
-        Ok(self.0.passing_with_bytes(documents, filters)?.map(|(document, _)| document).collect())
-    }
-
-    /// All documents that pass, if the filters name concepts or files that few records have. Listing those is then
-    /// cheaper than checking documents one by one.
-    pub fn few_passing(self, filters: &Filters) -> Result<Option<HashSet<DocumentId>>, StoreError> {
+    /// The documents that pass. `None` if there are too many to list.
+    pub fn passing(
+        self,
+        among: Among<'_>,
+        filters: &Filters,
+    ) -> Result<Option<HashSet<DocumentId>>, StoreError> {
+        if let Among::These(documents) = among {
+            let passing = self.0.passing_with_bytes(documents, filters)?;
+            return Ok(Some(passing.map(|(document, _)| document).collect()));
+        }
         let Some(observations) = self.0.few_observations(filters)? else { return Ok(None) };
         let conditions = Conditions::new(filters);
         let sql = format!(
@@ -221,16 +236,35 @@ impl Index<'_> {
         }
         Ok(Some(passing))
     }
-
-    /// All documents that pass.
-    pub fn all_passing(self, filters: &Filters) -> Result<Vec<DocumentId>, StoreError> {
-        // Checks each record once, not each of its documents.
-        let leads = self.0.index().newest(filters, usize::MAX)?;
-        self.0.of_same_records(&leads)
-    }
 }
 
 impl Store {
+    /// The lead documents of the newest records that pass.
+    fn newest_leads(&self, filters: &Filters, most: usize) -> Result<Vec<DocumentId>, StoreError> {
+        let conditions = Conditions::beside_scope(filters);
+        // One project at a time: then the index has the order, and the query ends early.
+        let sql = format!(
+            "SELECT d.id, d.created_at FROM documents AS d WHERE d.project_id IS ? AND d.lead = 1{}
+             ORDER BY d.created_at DESC, d.id DESC LIMIT ?",
+            conditions.sql()
+        );
+        let mut all: Vec<(i64, i64)> = Vec::new();
+        let mut statement = self.db.prepare_cached(&sql)?;
+        for project in self.partitions(filters.scope)? {
+            let mut values = vec![project.map_or(Value::Null, Value::from)];
+            values.extend(conditions.values.iter().cloned());
+            values.push(limit(most));
+            let rows =
+                statement.query_map(params_from_iter(&values), |row| Ok((row.get(1)?, row.get(0)?)))?;
+            for row in rows {
+                all.push(row?);
+            }
+        }
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        all.truncate(most);
+        Ok(all.into_iter().map(|(_, id)| DocumentId(id)).collect())
+    }
+
     fn newest_of(&self, few: &HashSet<DocumentId>, most: usize) -> Result<Vec<DocumentId>, StoreError> {
         let few: Vec<DocumentId> = few.iter().copied().collect();
         let sql =
@@ -337,6 +371,11 @@ pub(crate) fn passing_sql(conditions: &Conditions) -> String {
 /// Sorts by score, best first.
 fn sort(found: &mut [Match]) {
     found.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
+}
+
+/// A text as an FTS5 string.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\"").replace('\0', " "))
 }
 
 fn limit(most: usize) -> Value {

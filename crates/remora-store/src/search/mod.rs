@@ -11,8 +11,8 @@ mod vectors;
 mod waiting;
 
 pub use filters::Filters;
-pub use finding::{Match, Weights};
-pub use rows::{DocumentRow, DocumentText, Outline, RecordText};
+pub use finding::{Among, DocumentsWith, Match, ShownBy, Weights};
+pub use rows::{DocumentKeys, DocumentRow, DocumentText, NamesOf, Outline, RecordText};
 pub use upkeep::IndexState;
-pub use vectors::{Embedded, EmbeddingProgress, ToEmbed};
+pub use vectors::{Embedded, ToEmbed, VectorPartitions, VectorRow, VectorsWanted};
 pub use waiting::Waiting;

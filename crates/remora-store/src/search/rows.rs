@@ -7,12 +7,13 @@ use remora_core::feedback::Feedback;
 use remora_core::ids::{DocumentId, ObservationId, ProjectId, SessionId};
 use remora_core::memory::ObservationType;
 use remora_core::time::Time;
-use rusqlite::Row;
+use rusqlite::types::Value;
+use rusqlite::{Row, params_from_iter};
 
+use crate::StoreError;
 use crate::feedback::{self, COLUMNS};
 use crate::handles::Index;
 use crate::records::observation::concepts;
-use crate::{Store, StoreError};
 
 /// A document with fields of its record.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +67,37 @@ pub struct DocumentText {
     pub part: String,
     /// Title, body, prompt, before, after.
     pub columns: [String; 5],
+}
+
+/// Names documents.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum DocumentKeys<'a> {
+    Ids(&'a [DocumentId]),
+    /// One part of a record.
+    Part {
+        record: RecordId,
+        part: &'a str,
+    },
+}
+
+impl<'a, T: AsRef<[DocumentId]> + ?Sized> From<&'a T> for DocumentKeys<'a> {
+    fn from(ids: &'a T) -> Self {
+        Self::Ids(ids.as_ref())
+    }
+}
+
+/// Which names to look up, and by the numbers of which rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamesOf {
+    /// The concepts of observations.
+    Concepts,
+    /// The files that observations read or changed.
+    Files,
+    /// The files that the sessions of summaries read or changed.
+    SummaryFiles,
+    Projects,
+    /// The hosts of sessions.
+    Hosts,
 }
 
 impl DocumentRow {
@@ -150,74 +182,73 @@ impl Index<'_> {
         Ok(records.into_values().collect())
     }
 
-    /// The concepts of these observations, each with its observation.
-    pub fn concepts_of(self, observations: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        self.0.names(
-            "SELECT c.observation_id, c.concept FROM json_each(?1) AS wanted
-             CROSS JOIN observation_concepts AS c ON c.observation_id = wanted.value",
-            observations,
-        )
-    }
-
-    /// The files that these observations read or changed, each with its observation.
-    pub fn files_of(self, observations: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        self.0.names(
-            "SELECT f.observation_id, f.path FROM json_each(?1) AS wanted
-             CROSS JOIN observation_files AS f ON f.observation_id = wanted.value",
-            observations,
-        )
-    }
-
-    /// The files that the sessions of these summaries read or changed, each with its summary.
-    pub fn files_of_summaries(self, summaries: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        self.0.names(
-            "SELECT s.id, files.value FROM json_each(?1) AS wanted
-             CROSS JOIN session_summaries AS s ON s.id = wanted.value, json_each(s.files_read) AS files
-             UNION ALL
-             SELECT s.id, files.value FROM json_each(?1) AS wanted
-             CROSS JOIN session_summaries AS s ON s.id = wanted.value, json_each(s.files_edited) AS files",
-            summaries,
-        )
-    }
-
-    /// The names of these projects.
-    pub fn project_names(self, projects: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        let sql = "SELECT p.id, p.name FROM json_each(?1) AS wanted CROSS JOIN projects AS p ON p.id = wanted.value";
-        self.0.names(sql, projects)
-    }
-
-    /// The hosts of these sessions.
-    pub fn hosts_of(self, sessions: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        let sql = "SELECT s.id, s.host FROM json_each(?1) AS wanted CROSS JOIN sessions AS s ON s.id = wanted.value";
-        self.0.names(sql, sessions)
+    /// Names that belong to these rows, each with the number of its row. Without rows, the statement is not even
+    /// prepared.
+    pub fn names(self, of: NamesOf, numbers: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        if numbers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = match of {
+            NamesOf::Concepts => {
+                "SELECT c.observation_id, c.concept FROM json_each(?1) AS wanted
+                 CROSS JOIN observation_concepts AS c ON c.observation_id = wanted.value"
+            }
+            NamesOf::Files => {
+                "SELECT f.observation_id, f.path FROM json_each(?1) AS wanted
+                 CROSS JOIN observation_files AS f ON f.observation_id = wanted.value"
+            }
+            NamesOf::SummaryFiles => {
+                "SELECT s.id, files.value FROM json_each(?1) AS wanted
+                 CROSS JOIN session_summaries AS s ON s.id = wanted.value, json_each(s.files_read) AS files
+                 UNION ALL
+                 SELECT s.id, files.value FROM json_each(?1) AS wanted
+                 CROSS JOIN session_summaries AS s ON s.id = wanted.value, json_each(s.files_edited) AS files"
+            }
+            NamesOf::Projects => {
+                "SELECT p.id, p.name FROM json_each(?1) AS wanted CROSS JOIN projects AS p ON p.id = wanted.value"
+            }
+            NamesOf::Hosts => {
+                "SELECT s.id, s.host FROM json_each(?1) AS wanted CROSS JOIN sessions AS s ON s.id = wanted.value"
+            }
+        };
+        let mut statement = self.0.db.prepare_cached(sql)?;
+        let rows = statement.query_map([ids(numbers)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// These documents, in this order. Missing ones are left out.
-    pub fn documents(self, documents: &[DocumentId]) -> Result<Vec<DocumentRow>, StoreError> {
+    pub fn documents<'a>(
+        self,
+        documents: impl Into<DocumentKeys<'a>>,
+    ) -> Result<Vec<DocumentRow>, StoreError> {
+        let (source, order, values) = match documents.into() {
+            DocumentKeys::Ids(documents) => (
+                "json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value",
+                "ORDER BY wanted.key",
+                vec![Value::from(ids(documents))],
+            ),
+            DocumentKeys::Part { record, part } => (
+                "documents AS d",
+                "WHERE d.kind = ?1 AND d.record_id = ?2 AND d.part = ?3",
+                vec![
+                    Value::from(record.kind.name().to_owned()),
+                    Value::from(record.number),
+                    Value::from(part.to_owned()),
+                ],
+            ),
+        };
         let sql = format!(
             "SELECT d.id, d.kind, d.record_id, d.part, d.project_id, p.name, d.session_id, d.title, d.body, d.created_at,
                        o.type, o.superseded_by IS NOT NULL,
                        (SELECT id FROM observations WHERE uuid = o.superseded_by AND deleted_at IS NULL), {COLUMNS}
-                   FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.id = wanted.value
+                   FROM {source}
                    LEFT JOIN projects AS p ON p.id = d.project_id
                    LEFT JOIN observations AS o ON d.kind = 'observation' AND o.id = d.record_id
                    LEFT JOIN observation_feedback AS f ON f.observation_id = o.id
-                   ORDER BY wanted.key"
+                   {order}"
         );
         let mut statement = self.0.db.prepare_cached(&sql)?;
-        let rows = statement.query_map([ids(documents)], read)?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-}
-
-impl Store {
-    /// Names that belong to these rows. Without rows, the statement is not even prepared.
-    fn names(&self, sql: &str, of: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        if of.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([ids(of)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let rows = statement.query_map(params_from_iter(values), read)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }

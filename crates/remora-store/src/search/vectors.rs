@@ -5,6 +5,7 @@ use remora_core::ids::{DocumentId, ProjectId};
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, params};
 
+use super::DocumentsWith;
 use crate::handles::Index;
 use crate::{Store, StoreError};
 
@@ -26,18 +27,34 @@ pub struct Embedded {
     pub values: Vec<u8>,
 }
 
-/// Progress of the indexer, over all projects.
+/// Which vectors there are to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VectorsWanted<'a> {
+    pub model: &'a str,
+    /// Whether turns get vectors. Turns without one are removed from the work list or added to it; existing vectors
+    /// stay.
+    pub of_turns: bool,
+}
+
+/// The parts that vectors are read in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EmbeddingProgress {
-    pub documents: usize,
-    pub with_vector: usize,
-    pub waiting: usize,
-    /// The model of the vectors; `None` if there are none yet.
-    pub model: Option<String>,
-    /// When vectors were last stored.
-    pub last_at: Option<Time>,
-    /// Whether some records have no documents yet, so that there is more to come.
-    pub filling: bool,
+pub struct VectorPartitions {
+    /// Changes when vectors that were read before are no longer valid. New vectors do not change it.
+    pub epoch: [u8; 8],
+    /// The projects, and `None` for records of no project.
+    pub projects: Vec<Option<ProjectId>>,
+}
+
+/// What [`Index::each_vector`] reads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum VectorRow<'a> {
+    /// No more vectors than this follow, to reserve memory for them.
+    AtMost(usize),
+    Vector {
+        document: DocumentId,
+        scale: f32,
+        value: &'a [u8],
+    },
 }
 
 /// Checks whether this is the current model.
@@ -49,8 +66,11 @@ const LEFT_OUT: i64 = 2;
 const STEP: i64 = 5_000;
 
 impl Index<'_> {
-    /// Some documents without a vector, newest first, because they are most likely to be searched next.
-    pub fn to_embed(self, most: usize) -> Result<Vec<ToEmbed>, StoreError> {
+    /// Some documents without a vector, newest first, because they are most likely to be searched next. Before that,
+    /// the marks of documents follow `wanted`: vectors of another model are deleted, to be made again.
+    pub fn to_embed(self, wanted: VectorsWanted<'_>, most: usize) -> Result<Vec<ToEmbed>, StoreError> {
+        self.0.use_model(wanted.model)?;
+        self.0.embed_turns(wanted.of_turns)?;
         let sql =
             "SELECT id, title, body, before FROM documents WHERE embedded = 0 ORDER BY id DESC LIMIT ?1";
         let mut statement = self.0.db.prepare_cached(sql)?;
@@ -65,35 +85,22 @@ impl Index<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    pub fn embedding_progress(self) -> Result<EmbeddingProgress, StoreError> {
-        let count = |sql: &str| -> Result<usize, StoreError> {
-            let count: i64 = self.0.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-            Ok(usize::try_from(count).unwrap_or_default())
-        };
-        Ok(EmbeddingProgress {
-            documents: count("SELECT count(*) FROM documents")?,
-            with_vector: count("SELECT count(*) FROM vectors")?,
-            model: self.0.embedding_model()?,
-            last_at: self.0.vectors_at()?,
-            waiting: count("SELECT count(*) FROM documents WHERE embedded = 0")?,
-            filling: self.0.index().misses_documents()?,
-        })
-    }
-
-    /// Changes when vectors that were read before are no longer valid. New vectors do not change it.
-    pub fn vectors_epoch(self) -> Result<[u8; 8], StoreError> {
+    /// The partitions of the vectors in a scope.
+    pub fn vectors(self, scope: ProjectScope) -> Result<VectorPartitions, StoreError> {
         let sql = "SELECT value FROM meta WHERE key = 'vectors_epoch'";
-        Ok(self.0.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+        let epoch = self.0.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        let projects = self.0.partitions(scope)?.into_iter().map(|project| project.map(ProjectId)).collect();
+        Ok(VectorPartitions { epoch, projects })
     }
 
     /// Calls `each` with the vectors that `model` made for a project, or for records of no project: those after
-    /// `last`, or all. Returns the value for `last` in the next call.
+    /// `last`, or all, and then first with their number. Returns the value for `last` in the next call.
     pub fn each_vector(
         self,
         project: Option<ProjectId>,
         model: &str,
         last: Option<i64>,
-        mut each: impl FnMut(DocumentId, f32, &[u8]),
+        mut each: impl FnMut(VectorRow<'_>),
     ) -> Result<i64, StoreError> {
         // Reads the newest id first, in the same snapshot: vectors stored meanwhile come with the next call.
         let _snapshot = self.0.snapshot()?;
@@ -104,6 +111,12 @@ impl Index<'_> {
             .query_row([], |row| row.get(0))?;
         if last == Some(newest) {
             return Ok(newest);
+        }
+        if last.is_none() {
+            let sql = "SELECT count(*) FROM documents WHERE project_id IS ?1";
+            let project = project.map(|project| project.0);
+            let count: i64 = self.0.db.prepare_cached(sql)?.query_row([project], |row| row.get(0))?;
+            each(VectorRow::AtMost(usize::try_from(count).unwrap_or_default()));
         }
         let order = if last.is_some() {
             "vectors AS v CROSS JOIN documents AS d"
@@ -120,79 +133,14 @@ impl Index<'_> {
         while let Some(row) = rows.next()? {
             let value = row.get_ref(2)?.as_blob().unwrap_or_default();
             #[expect(clippy::cast_possible_truncation, reason = "stored from an f32")]
-            each(DocumentId(row.get(0)?), row.get::<_, f64>(1)? as f32, value);
+            let scale = row.get::<_, f64>(1)? as f32;
+            each(VectorRow::Vector { document: DocumentId(row.get(0)?), scale, value });
         }
         Ok(newest)
-    }
-
-    /// Upper bound for the number of vectors of a project, to reserve memory for them.
-    pub fn count_vectors(self, project: Option<ProjectId>) -> Result<usize, StoreError> {
-        let sql = "SELECT count(*) FROM documents WHERE project_id IS ?1";
-        let count: i64 =
-            self.0.db.prepare_cached(sql)?.query_row([project.map(|project| project.0)], |row| row.get(0))?;
-        Ok(usize::try_from(count).unwrap_or_default())
-    }
-
-    /// The partitions of the vectors in a scope: its projects, and `None` for records of no project.
-    pub fn vector_partitions(self, scope: ProjectScope) -> Result<Vec<Option<ProjectId>>, StoreError> {
-        Ok(self.0.partitions(scope)?.into_iter().map(|project| project.map(ProjectId)).collect())
     }
 }
 
 impl Index<'_> {
-    /// Sets the current model. Vectors of another model are deleted, to be made again.
-    pub fn use_model(self, model: &str) -> Result<(), StoreError> {
-        if self.0.db.prepare_cached(IS_WANTED)?.exists([model.as_bytes()])? {
-            return Ok(());
-        }
-        let last = i64::try_from(self.0.index().size()?).unwrap_or(i64::MAX);
-        let db = self.0.writable()?;
-        // In small transactions, so that hooks can write in between. After an interruption it starts over.
-        for first in (0..=last).step_by(usize::try_from(STEP).unwrap_or(usize::MAX)) {
-            let transaction = self.0.begin()?;
-            let range = params![first, first + STEP, model];
-            transaction.execute(
-                "UPDATE documents SET embedded = 0 WHERE id >= ?1 AND id < ?2 AND embedded = 1
-                 AND id NOT IN (SELECT document_id FROM vectors WHERE document_id >= ?1 AND document_id < ?2 AND model = ?3)",
-                range,
-            )?;
-            transaction.execute(
-                "DELETE FROM vectors WHERE document_id >= ?1 AND document_id < ?2 AND model <> ?3",
-                range,
-            )?;
-            transaction.commit()?;
-        }
-        db.execute(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES ('embedding_model', ?1), ('vectors_epoch', randomblob(8))",
-            [model.as_bytes()],
-        )?;
-        Ok(())
-    }
-
-    /// Sets whether turns get vectors. Turns without one are removed from the work list or added to it; existing
-    /// vectors stay.
-    pub fn embed_turns(self, wanted: bool) -> Result<(), StoreError> {
-        if wanted {
-            let sql = "SELECT 1 FROM meta WHERE key = 'turns_left_out'";
-            if !self.0.db.prepare_cached(sql)?.exists([])? {
-                return Ok(());
-            }
-            while self.0.mark_turns(LEFT_OUT, WAITING)? > 0 {}
-            self.0.writable()?.execute("DELETE FROM meta WHERE key = 'turns_left_out'", [])?;
-            return Ok(());
-        }
-        let waiting = "SELECT 1 FROM documents WHERE embedded = 0 AND kind = 'turn'";
-        if !self.0.db.prepare_cached(waiting)?.exists([])? {
-            return Ok(());
-        }
-        // The mark is written first: after a crash, the next process checks again.
-        self.0
-            .writable()?
-            .execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('turns_left_out', x'01')", [])?;
-        while self.0.mark_turns(WAITING, LEFT_OUT)? > 0 {}
-        Ok(())
-    }
-
     /// Stores vectors made by `model`, if it is still the current one. A document that was removed or changed since
     /// it was read gets none.
     pub fn put_vectors(self, model: &str, made: &[Embedded]) -> Result<(), StoreError> {
@@ -226,6 +174,58 @@ impl Index<'_> {
 }
 
 impl Store {
+    /// Sets the current model. Vectors of another model are deleted, to be made again.
+    fn use_model(&self, model: &str) -> Result<(), StoreError> {
+        if self.db.prepare_cached(IS_WANTED)?.exists([model.as_bytes()])? {
+            return Ok(());
+        }
+        let last = i64::try_from(self.index().count(DocumentsWith::Anything)?).unwrap_or(i64::MAX);
+        let db = self.writable()?;
+        // In small transactions, so that hooks can write in between. After an interruption it starts over.
+        for first in (0..=last).step_by(usize::try_from(STEP).unwrap_or(usize::MAX)) {
+            let transaction = self.begin()?;
+            let range = params![first, first + STEP, model];
+            transaction.execute(
+                "UPDATE documents SET embedded = 0 WHERE id >= ?1 AND id < ?2 AND embedded = 1
+                 AND id NOT IN (SELECT document_id FROM vectors WHERE document_id >= ?1 AND document_id < ?2 AND model = ?3)",
+                range,
+            )?;
+            transaction.execute(
+                "DELETE FROM vectors WHERE document_id >= ?1 AND document_id < ?2 AND model <> ?3",
+                range,
+            )?;
+            transaction.commit()?;
+        }
+        db.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('embedding_model', ?1), ('vectors_epoch', randomblob(8))",
+            [model.as_bytes()],
+        )?;
+        Ok(())
+    }
+
+    /// Sets whether turns get vectors. Turns without one are removed from the work list or added to it; existing
+    /// vectors stay.
+    fn embed_turns(&self, wanted: bool) -> Result<(), StoreError> {
+        if wanted {
+            let sql = "SELECT 1 FROM meta WHERE key = 'turns_left_out'";
+            if !self.db.prepare_cached(sql)?.exists([])? {
+                return Ok(());
+            }
+            while self.mark_turns(LEFT_OUT, WAITING)? > 0 {}
+            self.writable()?.execute("DELETE FROM meta WHERE key = 'turns_left_out'", [])?;
+            return Ok(());
+        }
+        let waiting = "SELECT 1 FROM documents WHERE embedded = 0 AND kind = 'turn'";
+        if !self.db.prepare_cached(waiting)?.exists([])? {
+            return Ok(());
+        }
+        // The mark is written first: after a crash, the next process checks again.
+        self.writable()?
+            .execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('turns_left_out', x'01')", [])?;
+        while self.mark_turns(WAITING, LEFT_OUT)? > 0 {}
+        Ok(())
+    }
+
     /// Marks some turns, in a small transaction, so that hooks can write in between. Returns their number.
     fn mark_turns(&self, from: i64, to: i64) -> Result<usize, StoreError> {
         let sql = "UPDATE documents SET embedded = ?2 WHERE id IN
@@ -233,7 +233,7 @@ impl Store {
         Ok(self.writable()?.prepare_cached(sql)?.execute(params![from, to, STEP])?)
     }
 
-    fn vectors_at(&self) -> Result<Option<Time>, StoreError> {
+    pub(super) fn vectors_at(&self) -> Result<Option<Time>, StoreError> {
         let sql = "SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM meta WHERE key = 'vectors_at'";
         Ok(self.db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?.map(Time))
     }

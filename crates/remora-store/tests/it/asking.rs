@@ -1,5 +1,6 @@
 //! Built-in memory is stored at once, and a model's answer revises it.
 
+use remora_store::backup::integrity_problems;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,8 +11,11 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::clean;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use remora_store::search::{Embedded, Filters, Weights};
-use remora_store::{Batch, EventRecord, Failure, SavedBy, Selection, Store, StoreError, Which};
+use remora_store::search::{Embedded, Filters, VectorsWanted, Weights};
+use remora_store::{
+    BacklogOf, Batch, EventRecord, FailedAction, Failure, QueuedEvents, Requeue, SavedBy, Selection,
+    SessionQuery, Store, StoreError, Which,
+};
 
 use crate::support::{World, bash, call, event, prompt, record_with, stop, turn};
 
@@ -53,7 +57,7 @@ fn end(world: &World, session: &str, number: usize) {
 }
 
 fn claim(store: &mut Store, now: Time) -> Option<Batch> {
-    store.queue().claim_next("me", 100, SILENCE, now).unwrap()
+    store.queue().claim("me", 100, SILENCE, now, &mut |_, _| false).unwrap()
 }
 
 /// A turn whose built-in memory is stored, claimed for a model.
@@ -61,7 +65,8 @@ fn remembered(world: &World, store: &mut Store, titles: &[&str]) -> Batch {
     begin(world, "a", 1);
     end(world, "a", 1);
     let batch = claim(store, Time::now()).unwrap();
-    store.queue().remember(&batch, &memory("builtin", titles), Time::now()).unwrap();
+    let is_next = store.queue().remember(&batch, &memory("builtin", titles), Time::now()).unwrap();
+    assert!(is_next, "no earlier turn waits for a model");
     batch
 }
 
@@ -98,11 +103,12 @@ fn an_answer_revises_the_first_record_in_place_and_search_follows() {
     assert!(matching(&store, "zebra") > 0);
     store.records().judge(ObservationId(1), Verdict::Useful, false, SavedBy::Person, Time::now()).unwrap();
     store.records().judge(ObservationId(1), Verdict::Pin, false, SavedBy::Person, Time::now()).unwrap();
-    store.index().use_model("test").unwrap();
+    let wanted = VectorsWanted { model: "test", of_turns: true };
+    store.index().to_embed(wanted, 0).unwrap();
     let vectors = |store: &mut Store| {
         let made: Vec<Embedded> = store
             .index()
-            .to_embed(100)
+            .to_embed(wanted, 100)
             .unwrap()
             .into_iter()
             .map(|of| Embedded { of, scale: 1.0, values: vec![1; 4] })
@@ -129,7 +135,7 @@ fn an_answer_revises_the_first_record_in_place_and_search_follows() {
     assert!(matching(&store, "giraffe") > 0 && matching(&store, "okapi") > 0);
     let after = vectors(&mut store);
     assert!((1..=before).contains(&after), "only new documents are embedded: {before} {after}");
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
     assert!(matches!(
         store.queue().confirm(&batch, &memory("model", &["Again"]), None, Time::now()),
         Err(StoreError::ClaimLost)
@@ -255,13 +261,11 @@ fn a_later_turn_is_observed_during_a_model_call_and_sent_to_the_model_after_it()
     let mut store = world.open();
     let now = Time::now();
     let first = remembered(&world, &mut store, &["Zebra"]);
-    assert!(store.queue().is_next_for_model(&first).unwrap());
     begin(&world, "a", 2);
     end(&world, "a", 2);
     let second = claim(&mut store, now).unwrap();
     assert_eq!(second.prompt_number, 2);
-    store.queue().remember(&second, &memory("builtin", &["Lion"]), now).unwrap();
-    assert!(!store.queue().is_next_for_model(&second).unwrap());
+    assert!(!store.queue().remember(&second, &memory("builtin", &["Lion"]), now).unwrap());
     store.queue().give_back(&second).unwrap();
     assert_eq!(
         store.queue().claim_for_model("me", 100, now).unwrap(),
@@ -280,7 +284,7 @@ fn a_later_turn_is_observed_during_a_model_call_and_sent_to_the_model_after_it()
     store.queue().give_back(&third).unwrap();
     assert_eq!(queue(&store), (0, 0, 9, 0), "it waits behind the others");
     assert_eq!(store.queue().next_due(SILENCE).unwrap(), Some(now.after(Duration::from_mins(1))));
-    let waiting = store.queue().awaiting_model().unwrap().unwrap();
+    let waiting = store.queue().backlog(BacklogOf::AwaitingModel).unwrap().unwrap();
     assert_eq!((waiting.events, &*waiting.reason), (9, "offline"));
     let later = now.after(Duration::from_mins(2));
     let again = store.queue().claim_for_model("me", 100, later).unwrap().unwrap();
@@ -333,18 +337,22 @@ fn a_turn_that_crashes_the_model_caller_fails_as_a_whole_and_keeps_its_memory() 
     let mut store = world.open();
     let now = Time::now();
     remembered(&world, &mut store, &["Zebra"]);
-    store.queue().reclaim("the next process", now).unwrap();
+    store.queue().requeue(Requeue::ClaimsOfOthers("the next process"), now).unwrap();
     for _ in 1..10 {
         let batch = store.queue().claim_for_model("me", 100, now).unwrap().unwrap();
         assert_eq!(batch.events.len(), 3, "a turn for a model is never halved");
         assert_eq!(claim(&mut store, now), None);
-        store.queue().reclaim("the next process", now).unwrap();
+        store.queue().requeue(Requeue::ClaimsOfOthers("the next process"), now).unwrap();
     }
     assert_eq!((rows(&world), queue(&store)), ("1 Zebra".into(), (0, 0, 0, 3)));
-    let failed = store.queue().failed().unwrap().unwrap();
+    let failed = store.queue().backlog(BacklogOf::Failed).unwrap().unwrap();
     assert_eq!((failed.events, &*failed.reason), (3, "the process working on it ended"));
-    let one = store.queue().events(10).unwrap()[1].id;
-    assert_eq!(store.queue().retry(Which::Events(&[one])).unwrap(), 3, "a model is called for whole turns");
+    let one = store.queue().events(QueuedEvents::All, 10).unwrap()[1].id;
+    assert_eq!(
+        store.queue().resolve_failed(Which::Events(&[one]), FailedAction::Retry).unwrap(),
+        3,
+        "a model is called for whole turns"
+    );
     let batch = store.queue().claim_for_model("me", 100, now).unwrap().unwrap();
     store.queue().confirm(&batch, &memory("model", &["Giraffe"]), None, now).unwrap();
     assert_eq!((rows(&world), queue(&store)), ("1 Giraffe".into(), (0, 0, 0, 0)));
@@ -356,7 +364,7 @@ fn a_model_gets_the_end_of_a_very_long_turn_and_all_events_are_removed() {
     let mut store = world.open();
     let now = Time::now();
     remembered(&world, &mut store, &["Zebra"]);
-    store.queue().reclaim("the next process", now).unwrap();
+    store.queue().requeue(Requeue::ClaimsOfOthers("the next process"), now).unwrap();
     let batch = store.queue().claim_for_model("me", 2, now).unwrap().unwrap();
     let kinds: Vec<&str> = batch.events.iter().map(|event| event.body.kind()).collect();
     assert_eq!(kinds, ["tool_used", "turn_ended"]);
@@ -373,14 +381,14 @@ fn a_turn_that_waits_for_a_model_is_found_exactly_once() {
     store.queue().release(&batch, &outage(), None, now).unwrap();
     let filters = Filters::new(ProjectScope::All);
     assert_eq!(store.index().waiting(&filters).unwrap(), [], "search finds its memory");
-    assert_eq!(store.sessions().list(None, 1).unwrap()[0].pending, 0);
-    store.index().clear().unwrap();
+    assert_eq!(store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].pending, 0);
+    store.index().drop_documents(ProjectScope::All).unwrap();
     while store.index().fill().unwrap() {}
     assert!(matching(&store, "task") > 0, "the turn is indexed again although its events are still there");
     // An open turn is ended by silence, even while its session waits for a model.
     begin(&world, "a", 2);
-    let ends = store.sessions().list(None, 1).unwrap()[0].last_activity_at.after(SILENCE);
-    store.queue().retry_now().unwrap();
+    let ends = store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].last_activity_at.after(SILENCE);
+    store.queue().requeue(Requeue::Delayed, Time::now()).unwrap();
     assert_eq!(store.queue().next_due(SILENCE).unwrap(), Some(ends));
     assert_eq!(claim(&mut store, ends).unwrap().prompt_number, 2);
 }

@@ -135,7 +135,8 @@ fn a_restored_database_has_the_content_of_the_backup_and_imports_the_spool() {
     let made = backup::make(&world.dir, NOON).unwrap();
     fs::write(world.dir.database(), "").unwrap();
     let waiting = record("b", prompt("after the damage"));
-    let refused = Store::open_for_hook(&world.dir, Sync::Normal).and_then(|store| store.enqueue(&waiting));
+    let refused =
+        Store::open_for_hook(&world.dir, Sync::Normal).and_then(|store| store.queue().enqueue(&waiting));
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
     spool::append(&world.dir, &waiting, remora_core::settings::Sync::Normal).unwrap();
     let later = NOON.after(Duration::from_hours(1));
@@ -175,7 +176,7 @@ fn a_lost_database_is_not_replaced_by_an_empty_one() {
         let opened = Store::open(&world.dir).map(drop);
         assert!(matches!(opened, Err(StoreError::Damaged { .. })), "{what}: {opened:?}");
         let hook = Store::open_for_hook(&world.dir, Sync::Normal)
-            .and_then(|store| store.enqueue(&record("b", prompt("x"))));
+            .and_then(|store| store.queue().enqueue(&record("b", prompt("x"))));
         assert!(matches!(hook, Err(StoreError::Damaged { .. })), "{what}: {hook:?}");
     };
     world.sql("DROP TABLE sessions");

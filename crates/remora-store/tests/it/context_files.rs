@@ -1,3 +1,4 @@
+use remora_core::document::ProjectScope;
 use remora_core::memory::ObservationType;
 use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
@@ -13,7 +14,7 @@ fn the_list_of_context_files_is_stored_until_it_is_cleared() {
     let store = world.open();
     let project = store.projects().adopt(&locate(&root), Time(1)).unwrap();
     assert_eq!(store.projects().adopt(&locate(&root), Time(2)).unwrap(), project);
-    assert_eq!(store.files().context_files(project).unwrap(), []);
+    assert_eq!(store.files().context_files(ProjectScope::One(project)).unwrap(), []);
     let files = [FilesAt {
         root: root.display().to_string(),
         forms: Forms { claude_md: true, ..Forms::default() },
@@ -22,9 +23,9 @@ fn the_list_of_context_files_is_stored_until_it_is_cleared() {
         problems: vec![FileProblem { path: "CLAUDE.md".to_owned(), reason: "no".to_owned() }],
     }];
     store.files().set_context_files(project, &files).unwrap();
-    assert_eq!(world.open().files().all_context_files().unwrap(), [(project, files.to_vec())]);
+    assert_eq!(world.open().files().context_files(ProjectScope::All).unwrap(), [(project, files.to_vec())]);
     store.files().set_context_files(project, &[]).unwrap();
-    assert_eq!(world.open().files().all_context_files().unwrap(), []);
+    assert_eq!(world.open().files().context_files(ProjectScope::All).unwrap(), []);
 }
 
 #[test]

@@ -2,8 +2,9 @@ use remora_core::document::ProjectScope;
 use remora_core::ids::DocumentId;
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::time::Time;
-use remora_store::search::{DocumentRow, Filters, Weights};
-use remora_store::{Failure, Store, Which};
+use remora_store::backup::integrity_problems;
+use remora_store::search::{Among, DocumentRow, DocumentsWith, Filters, ShownBy, Weights};
+use remora_store::{FailedAction, Failure, Store, Which};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -35,7 +36,8 @@ fn remember_all(world: &World, store: &mut Store, observations: impl Iterator<It
         let id = format!("p{number}-{title}");
         world.hook(&record_with("a", turn(&id), prompt(&format!("please look at {title}"))));
         world.hook(&record_with("a", turn(&id), stop(&format!("{title} is done"))));
-        let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+        let batch =
+            store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap().unwrap();
         let summary = Summary {
             request: "look".into(),
             learned: "a lot".into(),
@@ -52,7 +54,7 @@ fn remember_all(world: &World, store: &mut Store, observations: impl Iterator<It
 }
 
 fn all(store: &Store) -> Vec<DocumentRow> {
-    let count = i64::try_from(store.index().size().unwrap()).unwrap();
+    let count = i64::try_from(store.index().count(DocumentsWith::Anything).unwrap()).unwrap();
     store.index().documents(&(1..=count).map(DocumentId).collect::<Vec<_>>()).unwrap()
 }
 
@@ -105,7 +107,7 @@ fn every_part_of_a_memory_is_a_document_and_knows_its_neighbours() {
     assert_eq!([&prompt, &after], ["please look at Zebra", "Lion\nLion because of a giraffe."]);
     assert_eq!(matching(&store, "\"giraffes\""), 2);
     assert_eq!(matching(&store, "{after} : \"lions\""), 2, "the turn and the observation before it");
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
 }
 
 #[test]
@@ -125,15 +127,15 @@ fn records_without_documents_get_them_when_the_store_catches_up() {
     remember(&world, &mut store, &["Zebra", "Lion"]);
     // The prompt of an open turn has no document.
     world.hook(&record_with("a", turn("open"), prompt("still going")));
-    store.index().clear().unwrap();
+    store.index().drop_documents(ProjectScope::All).unwrap();
     assert_eq!((names(&store).len(), matching(&store, "\"zebra\"")), (0, 0));
     drop(store);
     let store = world.open();
-    assert!(store.index().misses_documents().unwrap(), "opening alone writes nothing");
+    assert!(store.index().state(ProjectScope::All).unwrap().filling, "opening alone writes nothing");
     store.catch_up().unwrap();
-    assert!(!store.index().misses_documents().unwrap());
+    assert!(!store.index().state(ProjectScope::All).unwrap().filling);
     assert_eq!(names(&store), EXPECTED);
-    assert_eq!(store.integrity_problems().unwrap(), [""; 0]);
+    assert_eq!(integrity_problems(&store.dir().database()).unwrap(), [""; 0]);
 }
 
 #[test]
@@ -162,13 +164,13 @@ fn a_failed_turn_is_still_found() {
     let store = world.open();
     let mut now = Time::now();
     while store.counts().unwrap().failed == 0 {
-        let batch = store.queue().claim_next("me", 100, Duration::ZERO, now).unwrap().unwrap();
+        let batch = store.queue().claim("me", 100, Duration::ZERO, now, &mut |_, _| false).unwrap().unwrap();
         store.queue().release(&batch, &Failure::BadAnswer("bad".into()), None, now).unwrap();
         now = now.after(Duration::from_mins(1));
     }
     let waiting = |store: &Store| store.index().waiting(&Filters::new(ProjectScope::All)).unwrap().len();
     assert_eq!((waiting(&store), matching(&store, "\"zebra\"")), (2, 0));
-    store.queue().drop_failed(Which::All).unwrap();
+    store.queue().resolve_failed(Which::All, FailedAction::Drop).unwrap();
     assert_eq!((waiting(&store), matching(&store, "\"zebra\"")), (0, 1), "in the document of its turn");
 }
 
@@ -232,12 +234,13 @@ fn few_passing_equals_checking_documents_one_by_one() {
     let mut looked_up = 0;
     for filters in filters {
         let one_by_one: HashSet<DocumentId> =
-            store.index().passing(&ids, &filters).unwrap().into_iter().collect();
-        if let Some(few) = store.index().few_passing(&filters).unwrap() {
+            store.index().passing(Among::These(&ids), &filters).unwrap().unwrap();
+        if let Some(few) = store.index().passing(Among::All, &filters).unwrap() {
             assert_eq!(few, one_by_one, "{filters:?}");
             looked_up += usize::from(!few.is_empty());
         }
-        let leads: HashSet<DocumentId> = store.index().newest(&filters, 1_000).unwrap().into_iter().collect();
+        let leads: HashSet<DocumentId> =
+            store.index().newest(&filters, 1_000, ShownBy::LeadDocument).unwrap().into_iter().collect();
         assert!(leads.is_subset(&one_by_one) && leads.is_empty() == one_by_one.is_empty(), "{filters:?}");
     }
     assert!(looked_up > 30, "{looked_up}");

@@ -8,13 +8,13 @@ use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::{Draft, SavedText};
 use remora_core::time::Time;
-use remora_store::forget::{Reason, Terms};
-use remora_store::search::Filters;
+use remora_store::forget::{ForgetQuery, Reason, Terms};
+use remora_store::search::{Filters, ShownBy};
 use remora_store::{
     Contradiction, FactsOf, NewFact, ObservationEdit, Recall, SaveFor, SavedBy, SetFact, Store, locate,
 };
 
-use crate::support::{World, prompt, record_with, stop, turn};
+use crate::support::{World, claimed, prompt, record_with, stop, turn};
 
 fn fact(kind: FactKind, key: &str, value: &str, trust: f64) -> Fact {
     Fact { kind, key: key.into(), value: value.to_owned(), source: FactSource::Agent, trust }
@@ -26,13 +26,13 @@ fn new(fact: Fact, project: Option<ProjectId>, at: i64) -> NewFact {
 
 /// The texts that search finds.
 fn indexed(store: &Store) -> Vec<String> {
-    let all = store.index().newest(&Filters::new(ProjectScope::All), 100).unwrap();
+    let all = store.index().newest(&Filters::new(ProjectScope::All), 100, ShownBy::LeadDocument).unwrap();
     store.index().documents(&all).unwrap().into_iter().map(|row| row.body).collect()
 }
 
 /// The values of the preferences, conventions and corrections that hold.
 fn standing(store: &Store, project: ProjectId) -> Vec<String> {
-    let facts = store.facts().trusted(project, 0.0).unwrap().into_iter();
+    let facts = store.facts().list(FactsOf::Trusted { project, min_trust: 0.0 }).unwrap().into_iter();
     facts.filter(|row| row.fact.kind != FactKind::Fact).map(|row| row.fact.value).collect()
 }
 
@@ -64,7 +64,7 @@ fn a_new_value_closes_the_old_one_and_takes_its_place_in_the_index() {
     let facts: Vec<_> = start.facts.iter().map(|fact| (fact.key.as_str(), fact.text.as_str())).collect();
     assert_eq!(facts, [("port", "ninety")]);
     // A rebuilt index contains current values only.
-    store.index().clear().unwrap();
+    store.index().drop_documents(ProjectScope::All).unwrap();
     while store.index().fill().unwrap() {}
     assert_eq!(indexed(&store), ["ninety"]);
 }
@@ -80,8 +80,11 @@ fn a_value_replaced_at_once_or_by_a_late_statement_held_and_can_be_restored() {
         let now = store.facts().record(&say("ninety", at)).unwrap();
         let ended = store.facts().get(old.id).unwrap().unwrap().valid_to;
         assert_eq!((ended, now.valid_from, now.created_at), (Some(Time(201)), Time(201), Time(at)));
-        assert_eq!(store.facts().conflicts(Some(app), &key.into()).unwrap(), []);
-        assert_eq!(store.facts().count_conflicts(Some(app)).unwrap(), 0);
+        assert_eq!(
+            store.facts().list(FactsOf::Conflicts { project: Some(app), key: &key.into() }).unwrap(),
+            []
+        );
+        assert_eq!(store.facts().list(FactsOf::Contradicted).unwrap().len(), 0);
         let back = store.facts().restore(old.id, Time(300)).unwrap();
         assert_eq!(back.map(|row| row.fact.value).as_deref(), Some("eighty"));
     }
@@ -94,7 +97,7 @@ fn a_fact_that_is_ended_at_once_is_no_conflict() {
     let port = new(fact(FactKind::Fact, "port", "eighty", 0.5), None, 100);
     let id = store.facts().record(&port).unwrap().id;
     store.facts().end(id, SavedBy::Person, Time(100)).unwrap().unwrap();
-    assert_eq!(store.facts().conflicts(None, &"port".into()).unwrap(), []);
+    assert_eq!(store.facts().list(FactsOf::Conflicts { project: None, key: &"port".into() }).unwrap(), []);
     assert_eq!(store.facts().record(&port).unwrap().id, id, "it stays ended");
     assert!(store.facts().restore(id, Time(101)).unwrap().is_some());
 }
@@ -139,14 +142,14 @@ fn facts_of_a_batch_are_stored_with_its_memory_and_their_turn() {
     world.hook(&record_with("a", turn("p"), prompt("use tabs")));
     world.hook(&record_with("a", turn("p"), stop("done")));
     let store = world.open();
-    let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch = claimed(&store);
     let learned =
         |scope, key: &str| LearnedFact { scope, fact: fact(FactKind::Preference, key, "tabs", 2.0) };
     let facts = vec![learned(FactScope::Project, "indent"), learned(FactScope::Global, "editor")];
     let memory = Memory { facts, ..Memory::default() };
     store.queue().confirm(&batch, &memory, None, Time(9)).unwrap();
     let app = store.projects().list().unwrap()[0].id;
-    let rows = store.facts().trusted(app, 0.0).unwrap();
+    let rows = store.facts().list(FactsOf::Trusted { project: app, min_trust: 0.0 }).unwrap();
     let said: Vec<_> = rows.iter().map(|row| (row.fact.key.as_str(), row.project_id, row.scope)).collect();
     assert_eq!(said, [("editor", None, FactScope::Global), ("indent", Some(app), FactScope::Project)]);
     for row in &rows {
@@ -175,10 +178,8 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     let (app, other) = (project(&world, &mut store, "app"), project(&world, &mut store, "other"));
     let mut mark = store.projects().memory_mark(app).unwrap();
     let mut changed = |store: &Store| {
-        let now = store.projects().memory_mark(app).unwrap();
-        let changed = now != mark;
-        mark = now;
-        changed
+        let before = std::mem::replace(&mut mark, store.projects().memory_mark(app).unwrap());
+        before != mark
     };
     let note = |text: &str| {
         let draft = Draft {
@@ -213,7 +214,7 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
         let event = crate::support::event("s", &root, turn("p"), body);
         world.hook(&remora_store::EventRecord::new(remora_core::privacy::clean(event), Time::now()));
     }
-    let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch = claimed(&store);
     let summary = Some(Summary { request: "go".into(), ..Summary::default() });
     store.queue().confirm(&batch, &Memory { summary, ..Memory::default() }, None, Time::now()).unwrap();
     assert!(changed(&store), "a summary");
@@ -248,7 +249,7 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     store.records().edit(one, &change, SavedBy::Person, Time(5)).unwrap();
     assert!(changed(&store), "a replacement");
 
-    let port = store.facts().trusted(app, 0.0).unwrap()[0].id;
+    let port = store.facts().list(FactsOf::Trusted { project: app, min_trust: 0.0 }).unwrap()[0].id;
     store.facts().end(port, SavedBy::Person, Time(10)).unwrap().unwrap();
     assert!(changed(&store), "a fact ended");
     store.facts().reopen(port, Time(11)).unwrap().unwrap();
@@ -263,7 +264,8 @@ fn the_mark_changes_with_every_change_of_memory_and_with_nothing_else() {
     store.facts().restore(port, Time(15)).unwrap().unwrap();
     assert!(changed(&store), "a fact restored");
 
-    let doomed = store.forget().select(&["1".parse().unwrap()], Reason::Named).unwrap();
+    let first = ForgetQuery::Records { ids: &["1".parse().unwrap()], reason: Reason::Named };
+    let doomed = store.forget().plan(first).unwrap();
     let terms =
         Terms { topic: None, project: None, undo: Duration::from_mins(1), by: "ids", who: SavedBy::Person };
     store.forget().forget(&doomed, &terms, Time(20)).unwrap();
@@ -378,17 +380,23 @@ fn undoing_a_change_restores_the_old_statement() {
     };
     // A contradiction is recorded, and the person resolves it by removing the fact.
     store.facts().record(&new(fact(FactKind::Fact, "indent", "four spaces", 0.5), app, 300)).unwrap();
-    assert_eq!(store.facts().conflicts(app, &"indent".into()).unwrap().len(), 1);
+    assert_eq!(
+        store.facts().list(FactsOf::Conflicts { project: app, key: &"indent".into() }).unwrap().len(),
+        1
+    );
     store.facts().remove(app, &"indent".into(), SavedBy::Person, Time(400)).unwrap().unwrap();
     assert_eq!(
-        (indexed(&store).len(), store.facts().conflicts(app, &"indent".into()).unwrap().len()),
+        (
+            indexed(&store).len(),
+            store.facts().list(FactsOf::Conflicts { project: app, key: &"indent".into() }).unwrap().len()
+        ),
         (0, 0)
     );
 
     let back = store.facts().restore(row.id, Time(500)).unwrap().unwrap();
     assert_eq!((back.fact.value.as_str(), back.valid_from, back.valid_to), ("two spaces", Time(200), None));
     assert_eq!(
-        store.facts().conflicts(app, &"indent".into()).unwrap().len(),
+        store.facts().list(FactsOf::Conflicts { project: app, key: &"indent".into() }).unwrap().len(),
         1,
         "the conflict is open again"
     );
@@ -400,7 +408,8 @@ fn undoing_a_change_restores_the_old_statement() {
     assert_eq!(indexed(&store), ["tabs"]);
     assert_eq!(store.facts().list(FactsOf::All).unwrap().len(), 1);
     assert_eq!(store.facts().restore(old.id, Time(700)).unwrap(), None, "it holds already");
-    let contender = store.facts().conflicts(app, &"indent".into()).unwrap()[0].id;
+    let contender =
+        store.facts().list(FactsOf::Conflicts { project: app, key: &"indent".into() }).unwrap()[0].id;
     assert_eq!(store.facts().restore(contender, Time(700)).unwrap(), None, "it never held");
 }
 

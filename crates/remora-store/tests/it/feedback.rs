@@ -6,8 +6,8 @@ use remora_core::ids::{ObservationId, ProjectId};
 use remora_core::memory::{Memory, Observation, ObservationType};
 use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
-use remora_store::retrievals::{Item, Moment, Retrieval};
-use remora_store::{EventRecord, Recall, SaveFor, SavedBy, Store, locate};
+use remora_store::injections::{Item, Moment, Retrieval};
+use remora_store::{EventRecord, Recall, SaveFor, SavedBy, SessionQuery, Store, locate};
 
 use crate::support::{World, event, prompt, stop, turn};
 
@@ -52,13 +52,15 @@ fn learn(store: &mut Store, titles: &[String]) {
         provider: "test".into(),
         ..Memory::default()
     };
-    while let Some(batch) = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap() {
+    while let Some(batch) =
+        store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap()
+    {
         store.queue().confirm(&batch, &memory, None, Time::now()).unwrap();
     }
 }
 
 fn inject(store: &mut Store, project: &str, moment: Moment, ids: &[&str]) {
-    let session = store.sessions().named(project).unwrap()[0].id;
+    let session = store.sessions().list(&SessionQuery::named(project)).unwrap()[0].id;
     let item = |id: &&str| Item {
         id: (*id).to_owned(),
         score: Some(0.8),

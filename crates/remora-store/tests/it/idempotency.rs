@@ -1,4 +1,4 @@
-use remora_store::{Enqueued, Selection};
+use remora_store::{Enqueued, Selection, SessionQuery};
 
 use crate::support::{World, bash, call, prompt, record, record_with, stop, turn};
 
@@ -55,7 +55,7 @@ fn two_messages_that_end_one_turn_are_both_kept() {
     world.hook(&record_with("s", turn("p1"), stop("The agent runs in the background.")));
     world.hook(&record_with("s", turn("p1"), stop("It has ended.")));
     let store = world.open();
-    let session = store.sessions().list(None, 1).unwrap().remove(0);
+    let session = store.sessions().list(&SessionQuery::latest(1)).unwrap().remove(0);
     let closing = store
         .records()
         .prompts(&Selection::of_session(session.id))

@@ -3,7 +3,7 @@ use remora_core::ids::ProjectId;
 use remora_core::privacy::Clean;
 use remora_core::time::Time;
 use remora_store::import::{ImportOutcome, ImportedFact, ImportedRecord, derived_uuid};
-use remora_store::{NewFact, Store, locate};
+use remora_store::{FactsOf, NewFact, Store, locate};
 
 use crate::support::World;
 
@@ -29,7 +29,8 @@ fn record(store: &mut Store, project: ProjectId, value: &str, at: i64) {
 }
 
 fn conflicts(store: &Store, project: ProjectId) -> Vec<String> {
-    let rows = store.facts().conflicts(Some(project), &"indent".into()).unwrap();
+    let rows =
+        store.facts().list(FactsOf::Conflicts { project: Some(project), key: &"indent".into() }).unwrap();
     rows.into_iter().map(|row| row.fact.value).collect()
 }
 
@@ -52,7 +53,7 @@ fn an_imported_fact_that_contradicts_is_a_conflict_even_if_it_was_confirmed_else
     let fates = store.records().import(&[ImportedRecord::Fact(imported)]).unwrap();
     assert_eq!(fates, [ImportOutcome::Imported]);
     assert_eq!(conflicts(&store, app), ["spaces"]);
-    assert_eq!(store.facts().count_conflicts(Some(app)).unwrap(), 1);
+    assert_eq!(store.facts().list(FactsOf::Contradicted).unwrap().len(), 1);
 }
 
 #[test]
@@ -70,12 +71,16 @@ fn joining_projects_shows_confirmed_facts_that_contradict_and_dates_what_it_move
     }
     store.projects().join(other, &place, Time(40)).unwrap();
     assert_eq!(conflicts(&store, app), ["spaces"]);
-    let moved = store.facts().conflicts(Some(app), &"indent".into()).unwrap().remove(0);
+    let moved = store
+        .facts()
+        .list(FactsOf::Conflicts { project: Some(app), key: &"indent".into() })
+        .unwrap()
+        .remove(0);
     assert_eq!((moved.project_id, moved.updated_at), (Some(app), Time(40)));
 
     store.projects().join(third, &place, Time(50)).unwrap();
     assert_eq!(conflicts(&store, app), ["spaces"], "the same value contradicts nothing");
-    let history = store.facts().history(Some(app), &"indent".into()).unwrap();
+    let history = store.facts().list(FactsOf::History { project: Some(app), key: &"indent".into() }).unwrap();
     let same = history.iter().find(|row| row.valid_to == Some(Time(50))).unwrap();
     assert_eq!((same.fact.value.as_str(), same.updated_at), ("tabs", Time(50)));
 }

@@ -3,8 +3,8 @@ use std::time::Duration;
 use remora_core::ids::SessionId;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use remora_store::retrievals::{Item, Moment, Retrieval, WhichRetrievals};
-use remora_store::{Ledger, Store};
+use remora_store::injections::{Item, Moment, Retrieval, WhichRetrievals};
+use remora_store::{Ledger, SessionQuery, Store};
 
 use crate::support::{World, prompt, record_with, turn};
 
@@ -26,6 +26,7 @@ fn ledger(passages: &[u64], records: &[&str]) -> Ledger {
     Ledger {
         passages: passages.iter().copied().collect(),
         records: records.iter().map(|id| id.parse().unwrap()).collect(),
+        emptied_at: None,
     }
 }
 
@@ -33,7 +34,7 @@ fn ledger(passages: &[u64], records: &[&str]) -> Ledger {
 fn sessions(world: &World, store: &Store) -> [SessionId; 2] {
     ["a", "b"].map(|name| {
         world.hook(&record_with(name, turn(name), prompt("go")));
-        store.sessions().named(name).unwrap()[0].id
+        store.sessions().list(&SessionQuery::named(name)).unwrap()[0].id
     })
 }
 
@@ -51,15 +52,17 @@ fn an_agent_has_its_injected_passages_until_its_context_is_emptied() {
     assert_eq!(store.injections().ledger(a, "").unwrap(), ledger(&[1, u64::MAX], &["12", "s4"]));
     assert_eq!(store.injections().ledger(a, "helper").unwrap(), ledger(&[7], &["14"]));
     // Later than the injections above, even if all of this runs within a millisecond.
-    store.injections().begin_epoch(a, Time(Time::now().0 + 1)).unwrap();
-    assert_eq!(store.injections().ledger(a, "").unwrap(), Ledger::default());
+    let at = Time(Time::now().0 + 1);
+    store.injections().begin_epoch(a, at).unwrap();
+    let emptied_at = Some(at);
+    assert_eq!(store.injections().ledger(a, "").unwrap(), Ledger { emptied_at, ..Ledger::default() });
     assert_eq!(
         store.injections().ledger(b, "").unwrap(),
         ledger(&[9], &["15"]),
         "another session is not affected"
     );
     inject(&mut store, a, "", vec![item("12", &[1])]);
-    assert_eq!(store.injections().ledger(a, "").unwrap(), ledger(&[1], &["12"]));
+    assert_eq!(store.injections().ledger(a, "").unwrap(), Ledger { emptied_at, ..ledger(&[1], &["12"]) });
     let log = store.injections().list(WhichRetrievals::All, 10).unwrap();
     assert_eq!(log.len(), 5);
     assert_eq!(

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use remora_core::document::RecordId;
 use remora_core::document::RecordKind;
+use remora_core::document::{ProjectScope, RecordId};
 use remora_core::settings::Sync;
 use remora_core::time::Time;
-use remora_store::forget::{Reason, Terms};
-use remora_store::{SavedBy, SchemaAge, Store, StoreError, spool};
+use remora_store::forget::{ForgetQuery, Reason, Terms};
+use remora_store::{QueuedEvents, SavedBy, SchemaAge, SessionQuery, Store, StoreError, spool};
 
 use crate::support::{World, prompt, record, record_with, stop, turn};
 
@@ -21,20 +21,21 @@ fn opening_a_store_leaves_everything_that_catching_up_does() {
     world.hook(&record_with("a", turn("p1"), prompt("forget me")));
     let store = world.open();
     let forgotten = RecordId { kind: RecordKind::Turn, number: 2 };
-    let doomed = store.forget().select(&[forgotten], Reason::Named).unwrap();
+    let doomed =
+        store.forget().plan(ForgetQuery::Records { ids: &[forgotten], reason: Reason::Named }).unwrap();
     let terms = Terms { topic: None, project: None, undo: Duration::ZERO, by: "ids", who: SavedBy::Person };
     store.forget().forget(&doomed, &terms, Time(1)).unwrap();
-    store.index().clear().unwrap();
+    store.index().drop_documents(ProjectScope::All).unwrap();
     spool::append(&world.dir, &record("b", prompt("waits")), Sync::Normal).unwrap();
     drop(store);
 
     let limit = Time::now().after(Duration::from_mins(1));
     let is_left = |store: &Store| {
-        let newest = store.sessions().list(None, 1).unwrap()[0].last_activity_at;
+        let newest = store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].last_activity_at;
         [
             spool::peek(&world.dir).unwrap().records.len() == 1,
             store.forget().list().unwrap().iter().any(|forgetting| !forgetting.purged),
-            store.index().misses_documents().unwrap(),
+            store.index().state(ProjectScope::All).unwrap().filling,
             newest > limit,
             !world.dir.spool_reserve().exists(),
             !world.dir.private_turns().exists(),
@@ -73,7 +74,7 @@ fn a_hook_never_migrates_and_its_events_wait_in_the_spool() {
     for body in bodies() {
         let event = record("s", body);
         let hook = Store::open_for_hook(&world.dir, Sync::Normal).unwrap();
-        let refused = hook.enqueue(&event);
+        let refused = hook.queue().enqueue(&event);
         assert!(
             matches!(refused, Err(StoreError::Schema { age: SchemaAge::Older, found: 14, known: 100 })),
             "{refused:?}"
@@ -87,7 +88,9 @@ fn a_hook_never_migrates_and_its_events_wait_in_the_spool() {
     assert_eq!(world.text("SELECT group_concat(sql) FROM sqlite_schema").len(), fresh.len());
     // The next hook imports the spool before its own event.
     world.hook(&record("s", prompt("second")));
-    let turns: Vec<i64> =
-        world.open().queue().events(100).unwrap()[5..].iter().map(|event| event.prompt_number).collect();
+    let turns: Vec<i64> = world.open().queue().events(QueuedEvents::All, 100).unwrap()[5..]
+        .iter()
+        .map(|event| event.prompt_number)
+        .collect();
     assert_eq!(turns, [1, 1, 2]);
 }

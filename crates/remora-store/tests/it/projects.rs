@@ -4,7 +4,7 @@ use std::path::Path;
 use remora_core::event::{Body, Origin, Start};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
-use remora_store::EventRecord;
+use remora_store::{EventRecord, SessionQuery};
 
 use crate::support::{World, event, write_git_directory};
 
@@ -13,7 +13,7 @@ impl World {
     fn project_of(&self, session: &str, directory: &Path) -> i64 {
         let body = Body::SessionStarted { source: Start::New };
         self.hook(&EventRecord::new(clean(event(session, directory, Origin::default(), body)), Time::now()));
-        self.open().sessions().named(session).unwrap().remove(0).project_id.0
+        self.open().sessions().list(&SessionQuery::named(session)).unwrap().remove(0).project_id.0
     }
 }
 

@@ -6,7 +6,8 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::clean;
 use remora_core::time::Time;
 use remora_store::{
-    Batch, Ended, EventRecord, EventRow, Failure, HostProcess, ReadOnly, Selection, Store, StoreError, Which,
+    Batch, Ended, EventRecord, EventRow, FailedAction, Failure, HostProcess, QueuedEvents, ReadOnly, Requeue,
+    Selection, SessionQuery, Store, StoreError, Which,
 };
 use remora_sys::process::Identity;
 
@@ -54,11 +55,11 @@ fn memory(title: &str) -> Memory {
 }
 
 fn claim(store: &mut Store, now: Time) -> Option<Batch> {
-    store.queue().claim_next("me", 100, Duration::ZERO, now).unwrap()
+    store.queue().claim("me", 100, Duration::ZERO, now, &mut |_, _| false).unwrap()
 }
 
 fn statuses(store: &Store) -> Vec<String> {
-    store.queue().events(100).unwrap().into_iter().map(|event| event.status).collect()
+    store.queue().events(QueuedEvents::All, 100).unwrap().into_iter().map(|event| event.status).collect()
 }
 
 #[test]
@@ -86,7 +87,11 @@ fn a_turn_waits_for_its_end() {
     let world = World::new();
     let silence = Duration::from_mins(5);
     let ready = |store: &mut Store, now| {
-        store.queue().claim_next("me", 100, silence, now).unwrap().map(|batch| batch.prompt_number)
+        store
+            .queue()
+            .claim("me", 100, silence, now, &mut |_, _| false)
+            .unwrap()
+            .map(|batch| batch.prompt_number)
     };
     let now = Time::now();
     world.hook(&record_with("a", turn("p1"), prompt("task")));
@@ -160,15 +165,20 @@ fn a_batch_fails_after_three_retries_of_bad_answers_and_never_of_an_outage() {
         store.queue().release(&batch, &Failure::BadAnswer(format!("bad {attempt}")), None, now).unwrap();
         now = now.after(Duration::from_secs(10));
     }
-    let failed: Vec<EventRow> =
-        store.queue().events(100).unwrap().into_iter().filter(|event| event.status == "failed").collect();
+    let failed: Vec<EventRow> = store
+        .queue()
+        .events(QueuedEvents::All, 100)
+        .unwrap()
+        .into_iter()
+        .filter(|event| event.status == "failed")
+        .collect();
     assert_eq!(failed.len(), 3);
     assert!(
         failed.iter().all(|event| event.last_error.as_deref() == Some("bad 4") && event.payload.is_some())
     );
     assert_eq!(claim(&mut store, now).unwrap().prompt_number, 2, "the next turn goes on");
-    assert_eq!(store.queue().retry(Which::Events(&[failed[0].id])).unwrap(), 1);
-    assert_eq!(store.queue().drop_failed(Which::All).unwrap(), 2);
+    assert_eq!(store.queue().resolve_failed(Which::Events(&[failed[0].id]), FailedAction::Retry).unwrap(), 1);
+    assert_eq!(store.queue().resolve_failed(Which::All, FailedAction::Drop).unwrap(), 2);
     assert_eq!(store.counts().unwrap().failed, 0);
     assert!(
         store.records().events(&Selection::of_ids([failed[1].id])).unwrap().into_first().is_some(),
@@ -182,15 +192,21 @@ fn dead_claims_return_to_the_queue_and_heartbeats_keep_live_ones() {
     two_turns(&world, "a");
     let mut store = world.open();
     let now = Time::now();
-    let batch = store.queue().claim_next("dead", 100, Duration::ZERO, now).unwrap().unwrap();
-    assert_eq!(store.queue().reclaim("me", now).unwrap(), 3);
+    let batch = store.queue().claim("dead", 100, Duration::ZERO, now, &mut |_, _| false).unwrap().unwrap();
+    assert_eq!(store.queue().requeue(Requeue::ClaimsOfOthers("me"), now).unwrap(), 3);
     assert!(matches!(store.queue().heartbeat(&batch, now), Err(StoreError::ClaimLost)));
 
     let mine = claim(&mut store, now).unwrap();
     let later = now.after(Duration::from_secs(50));
     store.queue().heartbeat(&mine, later).unwrap();
-    assert_eq!(store.queue().reclaim("me", later.after(Duration::from_secs(50))).unwrap(), 0);
-    assert_eq!(store.queue().reclaim("me", later.after(Duration::from_secs(70))).unwrap(), 3);
+    assert_eq!(
+        store.queue().requeue(Requeue::ClaimsOfOthers("me"), later.after(Duration::from_secs(50))).unwrap(),
+        0
+    );
+    assert_eq!(
+        store.queue().requeue(Requeue::ClaimsOfOthers("me"), later.after(Duration::from_secs(70))).unwrap(),
+        3
+    );
 }
 
 #[test]
@@ -201,19 +217,19 @@ fn a_crashing_batch_is_halved_until_the_one_event_is_found() {
     }
     let mut store = world.open();
     let now = Time::now();
-    let poison = store.queue().events(100).unwrap()[5].id;
+    let poison = store.queue().events(QueuedEvents::All, 100).unwrap()[5].id;
     let mut crashes = 0;
     while let Some(batch) = claim(&mut store, now) {
         if batch.events.iter().any(|event| event.id == poison) {
             crashes += 1;
             assert!(crashes < 100, "it never ends");
-            store.queue().reclaim("the next process", now).unwrap();
+            store.queue().requeue(Requeue::ClaimsOfOthers("the next process"), now).unwrap();
         } else {
             store.queue().confirm(&batch, &Memory::default(), None, now).unwrap();
         }
     }
     assert_eq!(statuses(&store), ["failed"]);
-    assert_eq!(store.queue().events(1).unwrap()[0].id, poison);
+    assert_eq!(store.queue().events(QueuedEvents::All, 1).unwrap()[0].id, poison);
 }
 
 #[test]
@@ -226,7 +242,7 @@ fn an_event_is_not_blamed_for_crashes_of_its_whole_turn() {
     let now = Time::now();
     let die = |store: &mut Store| {
         let events = claim(store, now).unwrap().events.len();
-        store.queue().reclaim("the next process", now).unwrap();
+        store.queue().requeue(Requeue::ClaimsOfOthers("the next process"), now).unwrap();
         events
     };
     let together: Vec<_> = (0..10).map(|_| die(&mut store)).collect();
@@ -252,13 +268,13 @@ fn a_newer_schema_is_read_and_never_written() {
     assert_eq!(store.read_only(), Some(ReadOnly::NewerSchema(999)));
     assert_eq!(store.counts().unwrap().pending, 6);
     assert!(matches!(
-        store.queue().claim_next("me", 1, Duration::ZERO, Time::now()),
+        store.queue().claim("me", 1, Duration::ZERO, Time::now(), &mut |_, _| false),
         Err(StoreError::Schema { found: 999, .. })
     ));
     let record = record_with("a", call("late"), bash("make"));
-    assert!(matches!(store.enqueue(&record), Err(StoreError::Schema { .. })));
+    assert!(matches!(store.queue().enqueue(&record), Err(StoreError::Schema { .. })));
     let hook = Store::open_for_hook(&world.dir, remora_core::settings::Sync::Normal).unwrap();
-    assert!(matches!(hook.enqueue(&record), Err(StoreError::Schema { .. })));
+    assert!(matches!(hook.queue().enqueue(&record), Err(StoreError::Schema { .. })));
 }
 
 #[test]
@@ -321,7 +337,11 @@ fn the_start_of_a_later_session_ends_the_turns_of_earlier_ones_whose_host_is_gon
     let store = world.open();
     let claimed = || {
         let now = Time(0).after(Duration::from_secs(1_060));
-        store.queue().claim_next("me", 100, silence, now).unwrap().map(|batch| batch.events.len())
+        store
+            .queue()
+            .claim("me", 100, silence, now, &mut |_, _| false)
+            .unwrap()
+            .map(|batch| batch.events.len())
     };
     at("before", Some(gone), "app", 0, started());
     at("open", Some(gone), "app", 1, prompt("task"));
@@ -361,7 +381,7 @@ fn silence_ends_a_turn_unless_its_host_lives_and_the_turn_goes_on() {
     }
     let store = world.open();
     let name = |store: &Store, id| {
-        let sessions = store.sessions().list(None, 10).unwrap();
+        let sessions = store.sessions().list(&SessionQuery::latest(10)).unwrap();
         sessions.into_iter().find(|row| row.id == id).unwrap().content_session_id
     };
     let later = Time::now().after(Duration::from_mins(6));
@@ -407,13 +427,13 @@ fn a_turn_that_goes_on_after_a_silence_is_observed_again_as_a_whole() {
         assert_eq!(store.queue().claim_for_model("me", 100, now).unwrap(), None);
         let counts = store.counts().unwrap();
         assert_eq!((counts.pending, counts.processing, counts.observations, counts.summaries), (0, 0, 1, 1));
-        assert_eq!(store.queue().events(10).unwrap(), [], "it is observed");
+        assert_eq!(store.queue().events(QueuedEvents::All, 10).unwrap(), [], "it is observed");
         world.hook(&record_with("a", call(&format!("after {title}")), bash("make test")));
     }
     // A process that dies with the claim loses nothing.
-    let dead = store.queue().claim_next("dead", 100, Duration::ZERO, now).unwrap().unwrap();
+    let dead = store.queue().claim("dead", 100, Duration::ZERO, now, &mut |_, _| false).unwrap().unwrap();
     assert_eq!((dead.events.len(), dead.earlier.len()), (1, 3));
-    store.queue().reclaim("me", now).unwrap();
+    store.queue().requeue(Requeue::ClaimsOfOthers("me"), now).unwrap();
     world.hook(&record_with("a", turn("p1"), stop("done")));
     let batch = claim(&mut store, now).unwrap();
     assert_eq!((batch.events.len(), batch.earlier.len()), (2, 3));
@@ -507,7 +527,7 @@ fn only_the_owner_of_a_claim_keeps_it_alive() {
     let stranger = Batch { owner: "somebody else".into(), ..mine };
     let later = now.after(Duration::from_secs(50));
     assert!(matches!(store.queue().heartbeat(&stranger, later), Err(StoreError::ClaimLost)));
-    assert_eq!(store.queue().reclaim_stale(now.after(Duration::from_secs(61))).unwrap(), 3);
+    assert_eq!(store.queue().requeue(Requeue::StaleClaims, now.after(Duration::from_secs(61))).unwrap(), 3);
 }
 
 #[test]
@@ -518,8 +538,9 @@ fn an_owner_that_exits_releases_only_its_own_claims() {
     let mut store = world.open();
     let now = Time::now();
     claim(&mut store, now).unwrap();
-    let of_another = store.queue().claim_next("somebody else", 100, Duration::ZERO, now).unwrap().unwrap();
-    assert_eq!(store.queue().release_all("me").unwrap(), 3);
+    let of_another =
+        store.queue().claim("somebody else", 100, Duration::ZERO, now, &mut |_, _| false).unwrap().unwrap();
+    assert_eq!(store.queue().requeue(Requeue::ReleasedBy("me"), Time::now()).unwrap(), 3);
     store.queue().heartbeat(&of_another, now).unwrap();
 }
 
@@ -538,7 +559,7 @@ fn a_heartbeat_keeps_only_the_claim_of_its_own_turn_alive() {
     assert!(others.iter().any(|other| other.0 != first.session && other.1 == 1), "the same turn of another");
     store.queue().heartbeat(&first, now.after(Duration::from_secs(50))).unwrap();
     assert_eq!(
-        store.queue().reclaim_stale(now.after(Duration::from_secs(61))).unwrap(),
+        store.queue().requeue(Requeue::StaleClaims, now.after(Duration::from_secs(61))).unwrap(),
         6,
         "the claims of both"
     );
@@ -557,7 +578,7 @@ fn events_queued_by_version_9_are_claimed_and_listed() {
     let mut store = world.open();
     let call = |body: &Body| body.tool().unwrap().call.clone();
     let typed = ToolCall::Run { command: "make old".into(), output: "built".into(), exit: None };
-    let listed = store.queue().events(100).unwrap();
+    let listed = store.queue().events(QueuedEvents::All, 100).unwrap();
     let used = listed.iter().find(|event| event.kind == "tool_used").unwrap();
     assert_eq!(call(used.payload.as_ref().unwrap()), typed);
     let batch = claim(&mut store, Time::now()).unwrap();
@@ -587,7 +608,7 @@ fn every_turn_of_many_sessions_is_handed_out_once() {
         }
     }
     assert_eq!(seen.len(), 151);
-    assert_eq!(store.queue().events(10).unwrap(), []);
+    assert_eq!(store.queue().events(QueuedEvents::All, 10).unwrap(), []);
 }
 
 /// The clock was ahead in one session, as in a container or before the network corrected it.
@@ -610,10 +631,14 @@ fn a_clock_that_was_ahead_affects_neither_other_sessions_nor_its_own() {
     let silence = Duration::from_mins(5);
     let store = world.open_caught_up();
     // The earlier session is over, because its host is gone and another began. The later one is still open.
-    let batch = store.queue().claim_next("me", 100, silence, now).unwrap().unwrap();
-    let sessions = store.sessions().list(None, 10).unwrap();
+    let batch = store.queue().claim("me", 100, silence, now, &mut |_, _| false).unwrap().unwrap();
+    let sessions = store.sessions().list(&SessionQuery::latest(10)).unwrap();
     assert_eq!(sessions.iter().find(|row| row.id == batch.session).unwrap().content_session_id, "ahead");
-    assert_eq!(store.queue().claim_next("me", 100, silence, now).unwrap(), None, "its turn is open");
+    assert_eq!(
+        store.queue().claim("me", 100, silence, now, &mut |_, _| false).unwrap(),
+        None,
+        "its turn is open"
+    );
     let limit = Time::now().after(Duration::from_mins(1));
     assert!(batch.events.iter().all(|event| event.at < limit), "{batch:?}");
     store.queue().confirm(&batch, &memory("made of it"), None, now).unwrap();
@@ -621,5 +646,5 @@ fn a_clock_that_was_ahead_affects_neither_other_sessions_nor_its_own() {
         assert!(row.last_activity_at < limit && row.started_at < limit, "{row:?}");
     }
     send("here", Time::now(), bash("make test"));
-    assert_eq!(store.sessions().list(None, 1).unwrap()[0].content_session_id, "here");
+    assert_eq!(store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].content_session_id, "here");
 }

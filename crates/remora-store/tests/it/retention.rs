@@ -1,10 +1,13 @@
+use remora_store::search::DocumentsWith;
 use std::fs;
 use std::time::Duration;
 
 use remora_core::settings::Retention;
 use remora_core::time::Time;
-use remora_store::retrievals::{Moment, Retrieval};
-use remora_store::{Call, CallOutcome, Failure, Pruned, Which};
+use remora_store::injections::{Moment, Retrieval};
+use remora_store::{
+    BacklogOf, Call, CallOutcome, FailedAction, Failure, Pruned, SessionQuery, Spent, UsageQuery, Which,
+};
 
 use crate::support::{World, prompt, record_with, stop, turn};
 
@@ -31,22 +34,22 @@ fn logs_and_failed_payloads_expire_and_memory_stays() {
     let now = Time::now();
     for attempt in 0..4 {
         let at = now.after(Duration::from_mins(attempt));
-        let batch = store.queue().claim_next("me", 100, Duration::ZERO, at).unwrap().unwrap();
+        let batch = store.queue().claim("me", 100, Duration::ZERO, at, &mut |_, _| false).unwrap().unwrap();
         store.queue().release(&batch, &Failure::BadAnswer("no".into()), Some(&call(at)), at).unwrap();
     }
-    assert_eq!(store.queue().retry(Which::All).unwrap(), 2);
+    assert_eq!(store.queue().resolve_failed(Which::All, FailedAction::Retry).unwrap(), 2);
     let mut at = now.after(Duration::from_mins(5));
-    while let Some(batch) = store.queue().claim_next("me", 100, Duration::ZERO, at).unwrap() {
+    while let Some(batch) = store.queue().claim("me", 100, Duration::ZERO, at, &mut |_, _| false).unwrap() {
         store.queue().release(&batch, &Failure::BadAnswer("no".into()), None, at).unwrap();
         at = at.after(Duration::from_mins(1));
     }
     assert_eq!(store.counts().unwrap().failed, 2);
-    let spent = store.queue().spent(now, None).unwrap();
+    let spent = store.queue().usage(&UsageQuery::since(now)).unwrap().iter().sum::<Spent>();
     assert_eq!((spent.calls, spent.tokens, spent.usd.round()), (4, 440, 2.0));
-    let (waiting, failed) = store.queue().payload_bytes().unwrap();
-    assert!(waiting == 0 && failed > 0);
+    assert_eq!(store.queue().backlog(BacklogOf::Unfinished).unwrap(), None);
+    assert!(store.queue().backlog(BacklogOf::Failed).unwrap().unwrap().bytes > 0);
 
-    let session = store.sessions().list(None, 1).unwrap()[0].id;
+    let session = store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].id;
     store
         .injections()
         .log(&Retrieval {
@@ -82,6 +85,10 @@ fn logs_and_failed_payloads_expire_and_memory_stays() {
         Pruned { failed: 2, audit: 1, ..Pruned::default() }
     );
     assert!(backups.join("mine.db").exists() && !backups.join("before-schema-1-1.db").exists());
-    assert_eq!((store.counts().unwrap().prompts, store.index().size().unwrap()), (1, 1), "it can be found");
-    assert_eq!(store.sessions().list(None, 1).unwrap()[0].events, 2, "the traces stay");
+    assert_eq!(
+        (store.counts().unwrap().prompts, store.index().count(DocumentsWith::Anything).unwrap()),
+        (1, 1),
+        "it can be found"
+    );
+    assert_eq!(store.sessions().list(&SessionQuery::latest(1)).unwrap()[0].events, 2, "the traces stay");
 }

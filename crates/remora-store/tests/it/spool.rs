@@ -2,7 +2,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 
 use remora_core::settings::Sync;
-use remora_store::{Enqueued, Store, StoreError, spool};
+use remora_store::{Enqueued, QueuedEvents, Store, StoreError, spool};
 
 use crate::support::{World, bash, call, prompt, record, record_with, stop};
 
@@ -51,8 +51,14 @@ fn a_file_that_an_earlier_process_did_not_finish_is_not_replaced_by_a_newer_one(
     fs::rename(path("spool.jsonl"), path("spool.ingesting")).unwrap();
     spool::append(&world.dir, &record("s", stop("done")), Sync::Normal).unwrap();
     drop(world.open_caught_up());
-    let kinds: Vec<String> =
-        world.open_caught_up().queue().events(10).unwrap().into_iter().map(|event| event.kind).collect();
+    let kinds: Vec<String> = world
+        .open_caught_up()
+        .queue()
+        .events(QueuedEvents::All, 10)
+        .unwrap()
+        .into_iter()
+        .map(|event| event.kind)
+        .collect();
     assert_eq!(kinds, ["prompt_submitted", "turn_ended"]);
 }
 
@@ -78,7 +84,7 @@ fn records_keep_their_order_and_their_time() {
     for body in [prompt("first"), bash("make"), stop("done"), prompt("second")] {
         spool::append(&world.dir, &record("s", body), Sync::Normal).unwrap();
     }
-    let events = world.open_caught_up().queue().events(10).unwrap();
+    let events = world.open_caught_up().queue().events(QueuedEvents::All, 10).unwrap();
     let turns: Vec<i64> = events.iter().map(|event| event.prompt_number).collect();
     assert_eq!(turns, [1, 1, 1, 2]);
 }
@@ -98,7 +104,7 @@ fn an_event_never_overtakes_one_in_the_spool() {
                 world.hook(&record);
             }
         }
-        let events = world.open_caught_up().queue().events(10).unwrap();
+        let events = world.open_caught_up().queue().events(QueuedEvents::All, 10).unwrap();
         let turns: Vec<(i64, &str)> =
             events.iter().map(|event| (event.prompt_number, event.kind.as_str())).collect();
         let kinds = ["prompt_submitted", "tool_used", "turn_ended"];
@@ -117,10 +123,11 @@ fn an_event_waits_while_another_process_imports_the_spool() {
     taker.lock().unwrap();
     let closing = record("s", stop("done"));
     let hook = Store::open_for_hook(&world.dir, Sync::Normal).unwrap();
-    assert!(matches!(hook.enqueue(&closing), Err(StoreError::Busy)));
+    assert!(matches!(hook.queue().enqueue(&closing), Err(StoreError::Busy)));
     drop(taker);
-    hook.enqueue(&closing).unwrap();
-    let kinds: Vec<String> = hook.queue().events(10).unwrap().into_iter().map(|event| event.kind).collect();
+    hook.queue().enqueue(&closing).unwrap();
+    let kinds: Vec<String> =
+        hook.queue().events(QueuedEvents::All, 10).unwrap().into_iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["prompt_submitted", "tool_used", "turn_ended"]);
 }
 

@@ -10,9 +10,10 @@ use remora_core::memory::{Memory, Observation, ObservationType, Summary};
 use remora_core::privacy::{Draft, SavedText, clean};
 use remora_core::time::Time;
 use remora_core::wrong::CalledWrong;
-use remora_store::search::Filters;
+use remora_store::search::{Filters, ShownBy};
 use remora_store::{
-    EventRecord, KnownSession, ObservationEdit, Recall, SaveFor, SavedBy, Selection, Store, locate,
+    EventRecord, KnownSession, ObservationEdit, Recall, SaveFor, SavedBy, Selection, SessionQuery, Store,
+    locate,
 };
 
 use crate::support::{World, event, prompt, stop, turn};
@@ -40,7 +41,8 @@ fn learn(world: &World, store: &mut Store, session: &str, memory: &Memory) {
         let origin = turn(&format!("{session}-{number}"));
         world.hook(&EventRecord::new(clean(event(session, &root, origin, body)), Time::now()));
     }
-    let batch = store.queue().claim_next("me", 100, Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch =
+        store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap().unwrap();
     store.queue().confirm(&batch, memory, None, Time::now()).unwrap();
 }
 
@@ -73,7 +75,8 @@ fn a_superseded_observation_is_not_recalled_and_search_names_its_replacement() {
         "UPDATE observations SET superseded_by = (SELECT uuid FROM observations WHERE id = 2) WHERE id = 1";
     world.sql(replace);
     assert_eq!(all(&store), (vec![2], vec![2], vec![2]));
-    let found = store.index().newest(&Filters::new(ProjectScope::One(project)), 10).unwrap();
+    let found =
+        store.index().newest(&Filters::new(ProjectScope::One(project)), 10, ShownBy::LeadDocument).unwrap();
     let replaced = |store: &Store| -> Vec<_> {
         let rows = store.index().documents(&found).unwrap().into_iter();
         let rows = rows.filter(|row| row.kind.is_some());
@@ -161,7 +164,7 @@ fn the_summary_of_a_session_is_the_newest_that_is_not_a_checkpoint() {
     let project = store.projects().list().unwrap()[0].id;
     let summaries = store.injections().session_context(project, Recall::Everything, 5).unwrap().summaries;
     assert_eq!(summaries.iter().map(|session| session.request.as_str()).collect::<Vec<_>>(), ["second"]);
-    let session = store.sessions().named("a").unwrap()[0].id;
+    let session = store.sessions().list(&SessionQuery::named("a")).unwrap()[0].id;
     assert_eq!(
         store.records().summaries(&Selection::of_session(session)).unwrap().items.len(),
         3,

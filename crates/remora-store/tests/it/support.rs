@@ -1,12 +1,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use remora_core::event::{Body, Event, Origin, Outcome, SessionRef, ToolCall, ToolUse};
 use remora_core::host::Host;
 use remora_core::privacy::clean;
 use remora_core::settings::Sync;
 use remora_core::time::Time;
-use remora_store::{DataDir, Enqueued, EventRecord, Store};
+use remora_store::{Batch, DataDir, Enqueued, EventRecord, Store};
 
 /// A data directory and a place for projects, removed when the test ends.
 pub(crate) struct World {
@@ -70,8 +71,13 @@ impl World {
 
     /// Stores a record, as a hook does.
     pub(crate) fn hook(&self, record: &EventRecord) -> Enqueued {
-        Store::open_for_hook(&self.dir, Sync::Normal).unwrap().enqueue(record).unwrap()
+        Store::open_for_hook(&self.dir, Sync::Normal).unwrap().queue().enqueue(record).unwrap()
     }
+}
+
+/// Claims a turn that has ended.
+pub(crate) fn claimed(store: &Store) -> Batch {
+    store.queue().claim("me", 100, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap().unwrap()
 }
 
 pub(crate) fn write_git_directory(path: &Path, origin: Option<&str>) {

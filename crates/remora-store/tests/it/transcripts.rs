@@ -7,7 +7,7 @@ use remora_core::event::{Body, Origin};
 use remora_core::ids::SessionId;
 use remora_core::memory::Memory;
 use remora_core::time::Time;
-use remora_store::{Batch, ReadTo, Said, Store, StoreError, Transcript};
+use remora_store::{Batch, ReadTo, Said, Store, StoreError, Transcript, TurnRef};
 
 use crate::support::{World, prompt, record_with, stop};
 
@@ -19,7 +19,11 @@ fn hook(world: &World, path: &str, body: Body) {
 }
 
 fn claim(store: &mut Store, read: ReadTo) -> Batch {
-    let batch = store.queue().claim_next("me", 100, std::time::Duration::ZERO, Time::now()).unwrap().unwrap();
+    let batch = store
+        .queue()
+        .claim("me", 100, std::time::Duration::ZERO, Time::now(), &mut |_, _| false)
+        .unwrap()
+        .unwrap();
     Batch { transcript: Some(read), ..batch }
 }
 
@@ -77,7 +81,10 @@ fn late_text_read_by_two_processes_becomes_memory_once() {
     let store = world.open();
     let late = |from, to| {
         let read = read("/t/a.jsonl", from, to);
-        store.sessions().remember_late((SESSION, 1), &read, &Memory::default(), Time::now()).unwrap()
+        store
+            .sessions()
+            .remember_late(TurnRef { session: SESSION, number: 1 }, &read, &Memory::default(), Time::now())
+            .unwrap()
     };
     assert!(late(0, 70));
     assert!(!late(0, 90));

@@ -1,3 +1,4 @@
+use remora_store::backup::integrity_problems;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +16,9 @@ use remora_core::settings::Settings;
 use remora_core::time::Time;
 use remora_data::Clock;
 use remora_search::index_next;
-use remora_store::{Counts, DataDir, Enqueued, EventRow, SavedBy, Selection, SessionRow, Store};
+use remora_store::{
+    Counts, DataDir, Enqueued, EventRow, SavedBy, Selection, SessionQuery, SessionRow, Store,
+};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -79,7 +82,8 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
     for (number, lines) in sessions()?.iter().enumerate() {
         let is_shown = number == 0 && !app.json;
         replay(&dir, &store, lines, &mut tally)?;
-        let session = store.sessions().list(None, 1)?.into_iter().next().filter(|_| is_shown);
+        let session =
+            store.sessions().list(&SessionQuery::latest(1))?.into_iter().next().filter(|_| is_shown);
         // Observing deletes the tool calls that are shown here.
         if let Some(session) = &session {
             print_session(&store, session)?;
@@ -90,7 +94,7 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
             print_recalled(&store, session)?;
         }
     }
-    let (counts, sessions) = (store.counts()?, store.sessions().list(None, 10)?);
+    let (counts, sessions) = (store.counts()?, store.sessions().list(&SessionQuery::latest(10))?);
     if let Temporary::Kept(_) = temporary {
         bring_past(&dir, &store)?;
     }
@@ -147,7 +151,7 @@ fn replay(dir: &DataDir, store: &Store, lines: &[Line<'_>], tally: &mut Tally) -
         let reading = hook::read(dir, Host::ClaudeCode, None, document);
         let left_out = match capture::decide(dir, &Settings::default(), None, reading, at)? {
             Decision::Store(record) => {
-                if store.enqueue(&record)? != Enqueued::Duplicate {
+                if store.queue().enqueue(&record)? != Enqueued::Duplicate {
                     tally.stored += 1;
                 }
                 continue;
@@ -298,7 +302,11 @@ fn print_below(indent: &str, text: &str, style: Style, most: usize) {
 }
 
 fn print_end(store: &Store, counts: &Counts, tally: &Tally, place: &Temporary) -> Result<()> {
-    let sound = if store.integrity_problems()?.is_empty() { "the database is sound" } else { "DAMAGED" };
+    let sound = if integrity_problems(&store.dir().database())?.is_empty() {
+        "the database is sound"
+    } else {
+        "DAMAGED"
+    };
     say(&paint(BOLD, "In all"));
     prose(&format!(
         "  {} from the agent, {} stored, {} learned; {sound}.",

@@ -26,7 +26,7 @@ use remora_core::settings::{Settings, Sync};
 use remora_core::time::HOOK_LIMIT;
 use remora_hosts::response::{self, Moment};
 use remora_store::problems::LOST;
-use remora_store::{DataDir, EventRecord, HostProcess, Store, StoreError, log, problems, spool};
+use remora_store::{DataDir, EmptyWal, EventRecord, HostProcess, Store, StoreError, log, problems, spool};
 use remora_sys::memory;
 use remora_sys::process::end_if_mapped_file_shrinks;
 
@@ -261,7 +261,7 @@ fn store(
 ) -> Result<ManuallyDrop<Local>, StoreError> {
     // Never closed: the process is about to end, and the kernel closes files faster than SQLite does.
     let rt = ManuallyDrop::new(local(Store::open_for_hook(dir, settings.capture.sync)?, settings));
-    rt.store().enqueue(record)?;
+    rt.store().queue().enqueue(record)?;
     stored.store(true, Ordering::Release);
     Ok(rt)
 }
@@ -271,7 +271,7 @@ fn local(store: Store, settings: &Settings) -> Local {
 }
 
 fn tidy(rt: &Local) {
-    if let Err(error) = rt.store().empty_large_wal() {
+    if let Err(error) = rt.store().empty_wal(EmptyWal::IfLarge) {
         problems::report(Some(rt.store().dir()), &format!("the write-ahead log stays large: {error}"));
     }
 }

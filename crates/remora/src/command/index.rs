@@ -195,8 +195,8 @@ fn embed(app: &App, rt: &mut Local, scope: ProjectScope) -> Result<()> {
 }
 
 fn show(bar: &ProgressBar, IndexProgress { done, all }: IndexProgress) {
-    bar.set_length(all);
-    bar.set_position(done);
+    bar.set_length(all as u64);
+    bar.set_position(done as u64);
 }
 
 fn no_vectors(reason: &str) -> CliError {

@@ -152,7 +152,7 @@ fn sync(app: &App, settings: &Memory) -> Result<()> {
     if settings.notes_source().is_none() && done.gone == 0 {
         return Err(nothing_set_up(settings));
     }
-    let (notes, state) = (rt.store().notes().count()?, rt.store().notes().state()?);
+    let (notes, state) = (rt.store().notes().known()?.len(), rt.store().notes().state()?);
     if app.json {
         return output::json(&json!({
             "notes": notes, "read": done.read, "gone": done.gone, "left_out": state.left_out,

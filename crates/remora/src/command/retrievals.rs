@@ -1,7 +1,7 @@
 use clap::Args;
 use remora_app::Runtime as _;
 use remora_app::retrievals::{RetrievalsRequest, retrievals};
-use remora_store::retrievals::{Moment, RetrievalRow};
+use remora_store::injections::{Moment, RetrievalRow};
 
 use crate::app::{self, App};
 use crate::error::Result;

@@ -10,7 +10,7 @@ use remora_core::document::RecordKind;
 use remora_core::host::Host;
 use remora_core::memory::ObservationType;
 use remora_search::{Facets, Hit, Mode, Results, Sort};
-use remora_store::Store;
+use remora_store::{Store, Tuning};
 use serde_json::json;
 
 use super::save::observation_type;
@@ -101,7 +101,7 @@ pub(crate) fn run(app: &App, arguments: &Search) -> Result<ExitCode> {
     // The process is about to end, and the kernel closes files faster than SQLite does.
     let rt = ManuallyDrop::new(app.open()?);
     let store = rt.store();
-    store.map_file()?;
+    store.tune(Tuning::MappedFile)?;
     let reach = App::caller(&rt)?.reach;
     let request = request(store, &reach, arguments)?;
     let Some(found) = app::if_known(store, rt.search(&request))? else {

@@ -2,7 +2,7 @@ use clap::Args;
 use remora_app::Runtime as _;
 use remora_app::{ProjectSelector, records};
 use remora_core::host::Host;
-use remora_store::Selection;
+use remora_store::SessionQuery;
 use serde_json::json;
 
 use super::search;
@@ -30,12 +30,12 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
         Some(_) => reach.scope_of(rt.store(), app::scope_of(arguments.project.as_deref(), false)?)?,
         None => reach.widest(rt.store(), app::scope_of(None, false)?)?,
     };
-    let project = match selector {
+    let projects = match selector {
         ProjectSelector::All => None,
-        one => Some(remora_app::project(rt.store(), &one)?),
+        one => Some(vec![remora_app::project(rt.store(), &one)?]),
     };
-    let selection = Selection::of_project(project).limit(arguments.limit);
-    let sessions = records::sessions(&rt, &selection, arguments.host)?.items;
+    let query = SessionQuery { projects, host: arguments.host, ..SessionQuery::latest(arguments.limit) };
+    let sessions = records::sessions(&rt, query)?.items;
     if app.json {
         return output::json(&json!({ "sessions": sessions }));
     }

@@ -65,7 +65,7 @@ pub(crate) fn run(app: &App) -> Result<ExitCode> {
 fn notes(app: &App, rt: &Local) -> Result<Option<NotesStatus>> {
     let Some(access) = Access::new(&app.settings.memory, &app.dir) else { return Ok(None) };
     let problem = remora_app::notes::problem(rt);
-    Ok(Some(NotesStatus { source: access.name(), known: rt.store().notes().count()?, problem }))
+    Ok(Some(NotesStatus { source: access.name(), known: rt.store().notes().known()?.len(), problem }))
 }
 
 pub(crate) fn daemon(presence: Option<&Presence>) -> DaemonStatus {

@@ -250,7 +250,7 @@ struct Fates {
 
 /// Stores the collected records, observes them, and reads the result as an agent does.
 fn flush(store: &mut Store, observer: &Observer, records: &mut Vec<EventRecord>, fates: &mut Fates) {
-    for enqueued in store.enqueue_group(records).unwrap() {
+    for enqueued in store.queue().enqueue_all(records).unwrap() {
         match enqueued {
             Enqueued::Stored(_) => fates.stored += 1,
             Enqueued::Duplicate => fates.repeated += 1,

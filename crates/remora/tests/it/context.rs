@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use remora_core::ids::ProjectId;
-use remora_store::{DataDir, Store};
+use remora_store::{DataDir, Recall, Store};
 use serde_json::{Value, json};
 
 use crate::client::start;
@@ -353,7 +353,8 @@ fn the_daemon_stores_the_changed_files_of_git_for_hooks() {
     start(&background);
     background.wait("what git says", || {
         let store = Store::open(&DataDir::new(world.data())).unwrap();
-        store.files().changed(ProjectId(1)).unwrap() == ["kept.rs", "new/"]
+        let material = store.injections().session_context(ProjectId(1), Recall::Everything, 1).unwrap();
+        material.uncommitted == ["kept.rs", "new/"]
     });
     assert!(!project.join(".git/index.lock").exists());
 }

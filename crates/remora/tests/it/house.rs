@@ -74,3 +74,36 @@ fn no_crate_has_two_types_of_one_name() {
     definitions.retain(|_, places| places.len() > 1);
     assert!(definitions.is_empty(), "{definitions:#?}");
 }
+
+/// The handles of the store, and the store itself.
+const STORE: [&str; 11] = [
+    "Store",
+    "Queue",
+    "Facts",
+    "Records",
+    "Sessions",
+    "Projects",
+    "KnownFiles",
+    "Injections",
+    "Index",
+    "Forget",
+    "Notes",
+];
+
+#[test]
+fn the_store_has_few_methods() {
+    let block = Regex::new(r"(?ms)^impl(?:<[^>]*>)? (\w+)(?:<[^>]*>)? \{\n(.*?)^\}").unwrap();
+    let method = Regex::new(r"(?m)^    pub (?:const )?fn \w+").unwrap();
+    let mut methods: BTreeMap<&str, usize> = STORE.iter().map(|name| (*name, 0)).collect();
+    for (name, _, code) in sources() {
+        for block in block.captures_iter(&code).filter(|_| name == "remora-store") {
+            if let Some(number) = methods.get_mut(&block[1]) {
+                *number += method.find_iter(&block[2]).count();
+            }
+        }
+    }
+    let most = methods.values().max().copied().unwrap_or_default();
+    let all: usize = methods.values().sum();
+    assert!(methods.values().all(|number| *number > 0), "{methods:#?}");
+    assert!(most <= 25 && all <= 150, "at most 25 each and 150 together, but {all}: {methods:#?}");
+}

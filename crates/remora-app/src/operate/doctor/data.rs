@@ -1,5 +1,6 @@
 //! Checks of the data directory, its disk, the database and its backups.
 
+use remora_store::backup::integrity_problems;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -137,7 +138,7 @@ fn database(opened: &Opened<'_>) -> Finding {
         return Finding::failed(name, &StoreError::ReadOnly { path: opened.about.dir.database() });
     }
     let found = if opened.about.is_thorough {
-        store.integrity_problems().map(|problems| (problems, "sound".to_owned()))
+        integrity_problems(&store.dir().database()).map(|problems| (problems, "sound".to_owned()))
     } else {
         let last = last_check(opened.about.dir);
         Ok(last.map_or_else(

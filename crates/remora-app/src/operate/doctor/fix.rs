@@ -80,7 +80,7 @@ fn fill_index(store: &Store) -> Result<(), StoreError> {
     let state = store.index().state(ProjectScope::All)?;
     if state.indexed < state.records {
         // Some documents were lost after they were made. All are rebuilt; the daemon makes their vectors.
-        store.index().clear()?;
+        store.index().drop_documents(ProjectScope::All)?;
         while store.index().fill()? {}
     }
     Ok(())

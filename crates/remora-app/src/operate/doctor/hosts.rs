@@ -1,5 +1,6 @@
 //! The agents on this machine: whether their hooks are installed, and whether they fire.
 
+use remora_store::HostSeen;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
@@ -124,15 +125,15 @@ fn firing(opened: &Opened<'_>, machine: &InstallEnv<'_>, hosts: &[HostState]) ->
         .ok()
         .and_then(Time::from_system);
     opened.with_store(name, |store| {
-        let events = store.sessions().last_activity_by_host()?;
-        let last_event = |host: Host| events.iter().find(|(name, _)| *name == host.name()).map(|(_, at)| *at);
+        let seen = store.sessions().hosts()?;
         for host in hosts.iter().filter(|host| matches!(host.hooks, Hooks::Installed | Hooks::Plugin)) {
             let used = state::last_used(machine, host.host).and_then(Time::from_system);
             let Some(used) = used.filter(|used| installed_at.is_none_or(|installed| *used > installed))
             else {
                 continue;
             };
-            if let Some(finding) = silent(name, host, used, last_event(host.host)) {
+            let own = seen.iter().find(|seen| seen.host == host.host.name());
+            if let Some(finding) = silent(name, host, used, own.map(|seen| seen.last_activity_at)) {
                 return Ok(if is_capturing(opened.about) {
                     finding
                 } else {
@@ -140,7 +141,7 @@ fn firing(opened: &Opened<'_>, machine: &InstallEnv<'_>, hosts: &[HostState]) ->
                 });
             }
         }
-        Ok(latest(name, &events))
+        Ok(latest(name, &seen))
     })
 }
 
@@ -170,9 +171,11 @@ fn is_capturing(about: &Examination<'_>) -> bool {
     !about.is_disabled && paused.everywhere_since.is_none() && paused.projects.is_empty()
 }
 
-fn latest(name: &'static str, events: &[(String, Time)]) -> Finding {
-    match events.iter().max_by_key(|(_, at)| *at) {
+fn latest(name: &'static str, seen: &[HostSeen]) -> Finding {
+    match seen.iter().max_by_key(|host| host.last_activity_at) {
         None => Finding::good(name, "no session yet"),
-        Some((host, at)) => Finding::good(name, format!("last event {}, from {host}", local(*at))),
+        Some(HostSeen { host, last_activity_at, .. }) => {
+            Finding::good(name, format!("last event {}, from {host}", local(*last_activity_at)))
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use remora_core::document::ProjectScope;
 use remora_core::settings::{Embedder, NotesSource};
-use remora_store::StoreError;
+use remora_store::{FactsOf, StoreError, forget::NextStep};
 
 use super::finding::grouped;
 use super::{Finding, Fix, Group, Opened, count, local};
@@ -99,7 +99,7 @@ fn embedder(opened: &Opened<'_>) -> Finding {
 fn facts(opened: &Opened<'_>) -> Finding {
     let name = "facts";
     opened.with_store(name, |store| {
-        Ok(match store.facts().count_conflicts(None)? {
+        Ok(match store.facts().list(FactsOf::Contradicted)?.len() {
             0 => Finding::good(name, "none is contradicted"),
             1 => Finding::note(name, "1 fact is contradicted").hint(DECIDE),
             many => Finding::note(name, format!("{many} facts are contradicted")).hint(DECIDE),
@@ -110,7 +110,7 @@ fn facts(opened: &Opened<'_>) -> Finding {
 fn context_files(opened: &Opened<'_>) -> Finding {
     let name = "context files";
     opened.with_store(name, |store| {
-        let all = store.files().all_context_files()?;
+        let all = store.files().context_files(ProjectScope::All)?;
         let roots = || all.iter().flat_map(|(_, roots)| roots);
         if let Some(at) = roots().find(|at| !at.problems.is_empty()) {
             let problem = &at.problems[0];
@@ -132,7 +132,7 @@ fn context_files(opened: &Opened<'_>) -> Finding {
 fn forgetting(opened: &Opened<'_>) -> Finding {
     let name = "forgetting";
     opened.with_store(name, |store| -> Result<Finding, StoreError> {
-        Ok(if store.forget().must_erase()? {
+        Ok(if store.forget().next_step()? == Some(NextStep::Erase) {
             Finding::note(name, "what was forgotten is still in the bytes of some files")
                 .hint("the daemon removes it, and so does any command without one: `remora status`")
         } else {

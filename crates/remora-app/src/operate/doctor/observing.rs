@@ -4,7 +4,7 @@ use std::path::Path;
 
 use remora_core::settings::{OverBudget, Provider, Settings};
 use remora_net::Reached;
-use remora_store::{Backlog, Spent};
+use remora_store::{Backlog, Spent, UsageQuery};
 use remora_sys::process::{find_program, is_program};
 
 use super::finding::grouped;
@@ -45,7 +45,7 @@ fn observer(opened: &Opened<'_>) -> Finding {
                 format!("{} cannot be asked since {since}: {}; {alone}", observer.provider, trouble.reason);
             return Ok(Finding::wrong(name, message).hint(remedy(provider)));
         }
-        if let Some(Backlog { events, since, reason }) = &observer.waiting {
+        if let Some(Backlog { events, since, reason, .. }) = &observer.waiting {
             let (events, since) = (count(*events, "event"), local(*since));
             let message = format!("{events} wait for {} since {since}: {reason}; {alone}", observer.provider);
             // The user has chosen to wait for the budget.
@@ -161,7 +161,8 @@ fn budget(opened: &Opened<'_>) -> Finding {
         return Finding::good(name, "nothing is spent");
     }
     opened.with_store(name, |store| {
-        let Spent { tokens, usd, .. } = store.queue().spent(opened.about.dir.now().start_of_day(), None)?;
+        let Spent { tokens, usd, .. } =
+            store.queue().usage(&UsageQuery::since(opened.about.dir.now().start_of_day()))?.iter().sum();
         let limits = &settings.budget;
         let is_used_up = (limits.daily_tokens > 0 && tokens >= limits.daily_tokens)
             || (limits.daily_usd > 0.0 && usd >= limits.daily_usd);

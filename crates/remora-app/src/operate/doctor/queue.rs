@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use remora_store::{Backlog, pause, problems, spool};
+use remora_store::{Backlog, BacklogOf, pause, problems, spool};
 
 use super::finding::grouped;
 use super::{Examination, Finding, Fix, Group, Opened, count, local};
@@ -75,7 +75,8 @@ fn queue(opened: &Opened<'_>) -> Finding {
     let name = "queue";
     opened.with_store(name, |store| {
         let pending = store.queue().counts()?.pending;
-        let Some(Backlog { events, since, .. }) = store.queue().overdue(opened.about.dir.now().before(OLD))? else {
+        let old = BacklogOf::OverdueSince(opened.about.dir.now().before(OLD));
+        let Some(Backlog { events, since, .. }) = store.queue().backlog(old)? else {
             return Ok(Finding::good(name, format!("{} pending", count(pending, "event"))));
         };
         let events = count(events, "event");
@@ -89,9 +90,9 @@ fn queue(opened: &Opened<'_>) -> Finding {
 fn failed(opened: &Opened<'_>) -> Finding {
     let name = "failed events";
     opened.with_store(name, |store| {
-        Ok(match store.queue().failed()? {
+        Ok(match store.queue().backlog(BacklogOf::Failed)? {
             None => Finding::good(name, "none"),
-            Some(Backlog { events, since, reason }) => {
+            Some(Backlog { events, since, reason, .. }) => {
                 let message =
                     format!("{} failed, the oldest from {}: {reason}", count(events, "event"), local(since));
                 Finding::wrong(name, message).hint(

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use remora_core::settings::Settings;
 use remora_store::backup;
-use remora_store::{DataDir, DataError, SavedBy, Scratch, Store};
+use remora_store::{DataDir, DataError, SavedBy, Scratch, Store, Tuning};
 use remora_sys::lock;
 use serde::Serialize;
 
@@ -88,7 +88,7 @@ impl<'a> Request<'a> {
             };
             let store = Store::open_caught_up(self.dir)?;
             // An import writes a lot: copying the log back less often halves the work.
-            store.allow_long_wal()?;
+            store.tune(Tuning::LongWal)?;
             let rt: &mut dyn Runtime = &mut Local::new(store, self.settings.clone(), self.outside);
             (rt.change(import)?, backup)
         };

@@ -7,7 +7,7 @@ use remora_core::event::{Body, SessionRef};
 use remora_core::time::Time;
 use remora_observer::Observer;
 use remora_observer::past::{self, PastSession, PastTranscript};
-use remora_store::{DataDir, EventRecord, Store, StoreError};
+use remora_store::{DataDir, EventRecord, Requeue, Store, StoreError};
 
 use super::report::{Observed, Recipient, Skipped};
 use super::{ImportError, ImportReport, Imported, Progress, Request};
@@ -29,7 +29,7 @@ pub fn import(
     request.run(|store| {
         let (observer, _) = Observer::new(request.settings, request.dir, OWNER);
         // Releases a turn that a killed import left claimed.
-        store.queue().reclaim_of(OWNER, request.dir.now())?;
+        store.queue().requeue(Requeue::ClaimsOf(OWNER), request.dir.now())?;
         let mut report = ImportReport::default();
         let facts = store.counts()?.facts;
         let mut observed = Observed::default();
@@ -91,7 +91,7 @@ fn take(
 ) -> Result<(), ImportError> {
     // If the file name contains the session id, a known session is skipped without reading the file.
     if let Some(session) = transcript.session()
-        && store.sessions().knows(&session)?
+        && store.sessions().known(&session)?.is_some()
     {
         report.of(SESSIONS).read += 1;
         report.of(SESSIONS).already_there += 1;

@@ -4,7 +4,7 @@ use askama::Template;
 use askama::filters::Safe;
 use axum::extract::State;
 use axum::response::Response;
-use remora_app::files::{self, FileKnowledge, FilesRequest};
+use remora_app::files::{self, FilesRequest};
 use remora_core::ids::ProjectId;
 use serde::Deserialize;
 
@@ -78,9 +78,8 @@ async fn page(
     })
 }
 
-fn known(one: &FileKnowledge) -> KnownFile {
-    let file = &one.file;
-    let shown = i64::try_from(one.lines.len()).unwrap_or_default();
+fn known(file: &remora_store::KnownFile) -> KnownFile {
+    let shown = i64::try_from(file.lines.len()).unwrap_or_default();
     KnownFile {
         path: line(&file.path, 300),
         project: file.project.clone(),
@@ -90,7 +89,7 @@ fn known(one: &FileKnowledge) -> KnownFile {
             changed => format!("{}, {changed} of them of a change", count(file.observations, "observation")),
         },
         when: When::new(file.last_at),
-        lines: one
+        lines: file
             .lines
             .iter()
             .map(|about| (about.id.0, about.kind.name(), title(&about.title, 160), about.superseded))

@@ -9,7 +9,7 @@ use remora_app::doctor::{self, Report};
 use remora_app::feed::{self, Cursor, FEED_TOP, FeedRow, Stretch};
 use remora_app::why::{self, WhyRequest};
 use remora_core::ids::{ProjectId, SessionId};
-use remora_store::{Counts, EventRow, ObservationRow, PromptRow, RunningTurn, Store, SummaryRow};
+use remora_store::{Counts, EventRow, ObservationRow, PromptRow, RunningTurn, Store, StoreError, SummaryRow};
 use serde::Deserialize;
 
 use super::health::{self, Check};
@@ -247,7 +247,14 @@ fn entries(store: &Store, stretch: Stretch) -> Result<(Vec<Entry>, Option<Cursor
         entries.push(match row {
             FeedRow::Observation(row) => of_observation(&row),
             FeedRow::Summary(row) => of_summary(&row),
-            FeedRow::Prompt(row) => of_prompt(&row, store.sessions().project(row.session_id)?),
+            FeedRow::Prompt(row) => of_prompt(
+                &row,
+                store
+                    .sessions()
+                    .origin(row.session_id)?
+                    .ok_or(StoreError::UnknownSession(row.session_id))?
+                    .project,
+            ),
         });
     }
     Ok((entries, stretch.next))
@@ -329,7 +336,14 @@ fn of_id(store: &Store, id: &str) -> Result<Option<Entry>, remora_app::AppError>
     Ok(match record(store, id)? {
         Record::Observation(row) => Some(of_observation(&row)),
         Record::Summary(row) => Some(of_summary(&row)),
-        Record::Turn(row) => Some(of_prompt(&row, store.sessions().project(row.session_id)?)),
+        Record::Turn(row) => Some(of_prompt(
+            &row,
+            store
+                .sessions()
+                .origin(row.session_id)?
+                .ok_or(StoreError::UnknownSession(row.session_id))?
+                .project,
+        )),
         _ => None,
     })
 }

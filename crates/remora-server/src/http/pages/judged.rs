@@ -12,7 +12,7 @@ use remora_app::why::{self, Why, WhyRequest};
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::feedback::{Feedback, Verdict};
 use remora_core::memory::ObservationType;
-use remora_store::retrievals::{Item, Moment, Retrieval};
+use remora_store::injections::{Item, Moment, Retrieval};
 use remora_store::{ObservationRow, Revision, Store};
 
 use super::look::{When, block, excerpt, line, title};

@@ -9,7 +9,7 @@ use remora_app::notes::{self, Source};
 use remora_app::why::{self, Why, WhyRequest};
 use remora_core::fact::{FactKind, FactSource};
 use remora_store::FactRow;
-use remora_store::retrievals::Moment;
+use remora_store::injections::Moment;
 use serde::Deserialize;
 
 use super::judged::prompt;

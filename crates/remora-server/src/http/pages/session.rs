@@ -8,7 +8,7 @@ use remora_app::records;
 use remora_app::story::{self, Part};
 use remora_core::event::Body;
 use remora_core::ids::SessionId;
-use remora_store::{EventRow, ObservationRow, Selection, SessionRow};
+use remora_store::{EventRow, ObservationRow, SessionQuery, SessionRow};
 use serde::Deserialize;
 
 use super::judged::{Injection, Judge, injection};
@@ -67,8 +67,9 @@ async fn list(
     let frame = Frame::new(&http, &visitor, "Sessions", "sessions", asked.project).await?;
     let project = frame.project.map(remora_core::ids::ProjectId);
     let offset = asked.offset;
-    let selection = Selection::of_project(project).limit(EACH).offset(offset);
-    let page = http.read(move |rt| records::sessions(rt, &selection, None)).await?;
+    let projects = project.map(|project| vec![project]);
+    let query = SessionQuery { projects, offset, ..SessionQuery::latest(EACH) };
+    let page = http.read(move |rt| records::sessions(rt, query)).await?;
     let shown = i64::from(offset) + i64::from(EACH);
     let at = |offset: u32| frame.link(&format!("/sessions?offset={offset}"));
     let (older, newer) = (

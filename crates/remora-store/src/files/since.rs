@@ -6,6 +6,7 @@
 //! project modified it under the same name. Changes that no agent made, and a checkout of another branch, are not
 //! detected: a hook has no time for git, and a checkout changes the times of files that stay the same.
 
+use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +14,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use remora_core::context::FileSince;
-use remora_core::ids::{ObservationId, ProjectId};
+use remora_core::ids::ProjectId;
 use rusqlite::{OptionalExtension, params};
 
 use crate::handles::KnownFiles;
@@ -22,20 +23,20 @@ use crate::{Store, StoreError};
 /// After this many later changes, an observation about a file may be outdated.
 const MUCH: usize = 3;
 
-impl KnownFiles<'_> {
-    /// The file that an observation is mostly about.
-    pub fn main_of(self, observation: ObservationId) -> Result<Option<String>, StoreError> {
-        // Modified files sort before read ones.
-        let sql =
-            "SELECT path FROM observation_files WHERE observation_id = ?1 ORDER BY how, position LIMIT 1";
-        Ok(self.0.db.prepare_cached(sql)?.query_row([observation.0], |row| row.get(0)).optional()?)
-    }
+/// The file that an observation is mostly about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MainFile<'a> {
+    pub observation: i64,
+    /// `None` if the caller has not read it.
+    pub path: Option<&'a str>,
+}
 
+impl KnownFiles<'_> {
     /// The observations whose main file has changed or is gone.
     pub fn since<'a>(
         self,
         project: ProjectId,
-        main_files: impl IntoIterator<Item = (i64, &'a str)>,
+        main_files: impl IntoIterator<Item = MainFile<'a>>,
     ) -> Result<BTreeMap<i64, FileSince>, StoreError> {
         let sql = "SELECT root FROM projects WHERE id = ?1";
         let root: Option<String> =
@@ -43,10 +44,19 @@ impl KnownFiles<'_> {
         let Some(root) = root.map(PathBuf::from) else { return Ok(BTreeMap::new()) };
         let mut since = BTreeMap::new();
         let is_checkout = LazyCell::new(|| root.join(".git").exists());
-        for (observation, path) in main_files {
-            let changed = || self.0.changed_since(project, observation, path);
-            let found =
-                if is_gone(&root, path, || *is_checkout) { Some(FileSince::Gone) } else { changed()? };
+        for MainFile { observation, path } in main_files {
+            let path = match path {
+                Some(path) => Cow::Borrowed(path),
+                None => match self.0.main_file(observation)? {
+                    Some(path) => Cow::Owned(path),
+                    None => continue,
+                },
+            };
+            let found = if is_gone(&root, &path, || *is_checkout) {
+                Some(FileSince::Gone)
+            } else {
+                self.0.changed_since(project, observation, &path)?
+            };
             since.extend(found.map(|found| (observation, found)));
         }
         Ok(since)
@@ -54,6 +64,13 @@ impl KnownFiles<'_> {
 }
 
 impl Store {
+    fn main_file(&self, observation: i64) -> Result<Option<String>, StoreError> {
+        // Modified files sort before read ones.
+        let sql =
+            "SELECT path FROM observation_files WHERE observation_id = ?1 ORDER BY how, position LIMIT 1";
+        Ok(self.db.prepare_cached(sql)?.query_row([observation], |row| row.get(0)).optional()?)
+    }
+
     fn changed_since(
         &self,
         project: ProjectId,

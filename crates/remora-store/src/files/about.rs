@@ -12,6 +12,7 @@ use remora_core::context::{AboutFile, MAX_NOTE_LEN, substance};
 use remora_core::ids::ProjectId;
 use rusqlite::{OptionalExtension, params};
 
+use super::since::MainFile;
 use crate::handles::KnownFiles;
 use crate::material::{KNOWN_COLUMNS, read_known};
 use crate::{KnownSession, Store, StoreError};
@@ -98,8 +99,10 @@ impl KnownFiles<'_> {
                 break;
             }
         }
-        let main_files =
-            about.iter().filter_map(|about| Some((about.known.id, about.known.file.as_deref()?)));
+        let main_files = about
+            .iter()
+            .filter(|about| about.known.file.is_some())
+            .map(|about| MainFile { observation: about.known.id, path: about.known.file.as_deref() });
         let since = self.0.files().since(session.project, main_files)?;
         for about in &mut about {
             about.since = since.get(&about.known.id).copied();

@@ -32,7 +32,7 @@ impl KnownFiles<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    pub fn changed(self, project: ProjectId) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn uncommitted(self, project: ProjectId) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT value FROM meta WHERE key = ?1";
         let json = self.0.db.prepare_cached(sql)?.query_row([key(project)], |row| row.get::<_, Vec<u8>>(0));
         Ok(json.optional()?.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default())
@@ -41,8 +41,8 @@ impl KnownFiles<'_> {
 
 impl KnownFiles<'_> {
     /// Stores the uncommitted files, as paths from the project's root.
-    pub fn set_changed(self, project: ProjectId, files: &[String]) -> Result<(), StoreError> {
-        if self.0.files().changed(project)? == files {
+    pub fn set_uncommitted(self, project: ProjectId, files: &[String]) -> Result<(), StoreError> {
+        if self.uncommitted(project)? == files {
             return Ok(());
         }
         let files = serde_json::json!(files).to_string();

@@ -10,11 +10,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::backup::{self, Backup};
-use crate::handles::Queue;
 use crate::{Store, StoreError, queue, times};
 
 /// Limit for backups made before migrations. Only the latest are useful to go back to.
 const MAX_BACKUPS: usize = 3;
+/// A session without an event for this long was interrupted.
+const MAX_QUIET: Duration = Duration::from_hours(24);
 /// Retention of the audit log.
 const AUDIT_DAYS: u32 = 365;
 
@@ -40,22 +41,15 @@ pub struct Pruned {
     pub backups: usize,
 }
 
-impl Queue<'_> {
-    /// The bytes of waiting payloads, and of failed ones.
-    pub fn payload_bytes(self) -> Result<(u64, u64), StoreError> {
-        let sum = |sql: &str| self.0.db.query_row(sql, [], |row| row.get::<_, i64>(0));
-        let total = "SELECT ifnull(sum(octet_length(payload)), 0) FROM pending_messages WHERE status";
-        let waiting = sum(&format!("{total} <> 'failed'"))?;
-        let failed = sum(&format!("{total} = 'failed'"))?;
-        Ok((waiting.unsigned_abs(), failed.unsigned_abs()))
-    }
-}
-
 impl Store {
-    /// Removes data that is older than the settings allow.
+    /// Removes data that is older than the settings allow. Sessions without an event for a day count as interrupted.
     pub fn prune(&self, retention: &Retention, now: Time) -> Result<Pruned, StoreError> {
         let before = |days: u32| now.before(Duration::from_hours(24) * days).0;
         let db = self.writable()?;
+        db.execute(
+            "UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND last_activity_at < ?1",
+            [now.before(MAX_QUIET).0],
+        )?;
         let usage =
             db.execute("DELETE FROM llm_usage WHERE created_at < ?1", [before(retention.usage_days)])?;
         let retrievals = db

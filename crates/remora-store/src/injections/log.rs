@@ -11,8 +11,9 @@ use rusqlite::{Row, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ledger;
 use crate::handles::Injections;
-use crate::{StoreError, feedback, ledger};
+use crate::{StoreError, feedback};
 
 /// The moment of an injection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -137,6 +138,15 @@ pub enum WhichRetrievals {
     OfRecord(RecordId),
 }
 
+/// An injection that is not repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Logged<'a> {
+    /// Another hook has just answered the same session start.
+    Start { source: &'a str, now: Time },
+    /// The agent already got a note about this file in the session's current epoch.
+    File { agent: &'a str, path: &'a str },
+}
+
 /// Earlier injections into a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InjectedBefore {
@@ -166,10 +176,22 @@ pub struct RetrievalRow {
 }
 
 impl Injections<'_> {
-    /// Whether another hook has just answered the same session start.
-    pub fn has_just_started(self, session: SessionId, source: &str, now: Time) -> Result<bool, StoreError> {
-        let key = params![session.0, "", Moment::Start.name(), source, now.0, DUPLICATE_WINDOW_MS];
-        Ok(self.0.db.prepare_cached(JUST_LOGGED)?.exists(key)?)
+    /// Whether such an injection into a session was logged.
+    pub fn has_logged(self, session: SessionId, which: Logged<'_>) -> Result<bool, StoreError> {
+        Ok(match which {
+            Logged::Start { source, now } => {
+                let key = params![session.0, "", Moment::Start.name(), source, now.0, DUPLICATE_WINDOW_MS];
+                self.0.db.prepare_cached(JUST_LOGGED)?.exists(key)?
+            }
+            Logged::File { agent, path } => {
+                let sql =
+                    "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND agent = ?2 AND moment = ?3
+                       AND prompt = ?4
+                       AND created_at >= ifnull((SELECT emptied_at FROM sessions WHERE id = ?1), 0)";
+                let key = params![session.0, agent, Moment::File.name(), path];
+                self.0.db.prepare_cached(sql)?.exists(key)?
+            }
+        })
     }
 
     /// Everything that was injected into a session before.
@@ -191,13 +213,6 @@ impl Injections<'_> {
             }
         }
         Ok(before)
-    }
-
-    /// Whether an agent already got a note about this file in the session's current epoch.
-    pub fn was_before_file(self, session: SessionId, agent: &str, path: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM memory_retrievals WHERE session_id = ?1 AND agent = ?2 AND moment = ?3 AND prompt = ?4
-                   AND created_at >= ifnull((SELECT emptied_at FROM sessions WHERE id = ?1), 0)";
-        Ok(self.0.db.prepare_cached(sql)?.exists(params![session.0, agent, Moment::File.name(), path])?)
     }
 
     /// The size of every injection since then, latest first.

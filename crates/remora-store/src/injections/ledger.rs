@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use remora_core::document::RecordId;
 use remora_core::ids::SessionId;
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use crate::StoreError;
 use crate::handles::Injections;
-use crate::retrievals::Retrieval;
+use crate::injections::Retrieval;
 
 /// The injections of an agent in the current epoch of its session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,29 +21,29 @@ pub struct Ledger {
     pub passages: HashSet<u64>,
     /// The records of these passages.
     pub records: HashSet<RecordId>,
+    /// When the host last emptied the session's context.
+    pub emptied_at: Option<Time>,
 }
 
 impl Injections<'_> {
     /// `agent` is empty for the main agent.
     pub fn ledger(self, session: SessionId, agent: &str) -> Result<Ledger, StoreError> {
         let mut statement = self.0.db.prepare_cached(
-            "SELECT passage_hash, record FROM injections WHERE session_id = ?1 AND agent = ?2
-             AND epoch = (SELECT epoch FROM sessions WHERE id = ?1)",
+            "SELECT s.emptied_at, i.passage_hash, i.record FROM sessions AS s
+             LEFT JOIN injections AS i ON i.session_id = s.id AND i.agent = ?2 AND i.epoch = s.epoch
+             WHERE s.id = ?1",
         )?;
         let mut rows = statement.query(params![session.0, agent])?;
         let mut ledger = Ledger::default();
         while let Some(row) = rows.next()? {
-            ledger.passages.insert(row.get::<_, i64>(0)?.cast_unsigned());
-            ledger.records.extend(row.get::<_, String>(1)?.parse::<RecordId>().ok());
+            ledger.emptied_at = row.get::<_, Option<i64>>(0)?.map(Time);
+            // Without injections, the session has one row without them.
+            if let Some(hash) = row.get::<_, Option<i64>>(1)? {
+                ledger.passages.insert(hash.cast_unsigned());
+                ledger.records.extend(row.get::<_, String>(2)?.parse::<RecordId>().ok());
+            }
         }
         Ok(ledger)
-    }
-
-    /// When the host last emptied the session's context.
-    pub fn emptied_at(self, session: SessionId) -> Result<Option<Time>, StoreError> {
-        let sql = "SELECT emptied_at FROM sessions WHERE id = ?1";
-        let found = self.0.db.prepare_cached(sql)?.query_row([session.0], |row| row.get(0)).optional()?;
-        Ok(found.flatten().map(Time))
     }
 }
 

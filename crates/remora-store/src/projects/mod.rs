@@ -4,6 +4,6 @@
 mod queries;
 mod resolve;
 
-pub use queries::ProjectRow;
+pub use queries::{FoundProject, JoinedBy, ProjectKey, ProjectRow};
 pub use resolve::Joined;
 pub(crate) use resolve::{add_alias, adopt, joined, joined_with, project_of, resolve, split};

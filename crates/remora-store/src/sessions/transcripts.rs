@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::handles::Sessions;
 use crate::import::past;
-use crate::{Batch, StoreError, private_turns, writing};
+use crate::{Batch, StoreError, TurnRef, private_turns, writing};
 
 /// The transcript of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct Transcript {
     pub root: String,
     /// The session was imported: the file has all of its turns, from its beginning.
     pub is_past: bool,
+    /// Whether events of the session are claimed right now, or kept for a turn that may go on.
+    pub is_in_work: bool,
 }
 
 /// A range of a transcript that was read for a batch.
@@ -72,7 +74,9 @@ impl Sessions<'_> {
             .db
             .prepare_cached(
                 "SELECT s.host, s.transcript_path, ifnull(s.transcript_offset, 0), s.transcript_turn, s.prompt_counter,
-                     s.private_turns > 0, p.root, ifnull(s.memory_session_id, ''), s.content_session_id
+                     s.private_turns > 0, p.root, ifnull(s.memory_session_id, ''), s.content_session_id,
+                     EXISTS (SELECT 1 FROM pending_messages WHERE session_id = s.id
+                             AND (status = 'processing' OR (status = 'pending' AND observed = 2)))
                  FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
                  WHERE s.id = ?1 AND s.transcript_path IS NOT NULL",
             )?
@@ -87,6 +91,7 @@ impl Sessions<'_> {
                     had_private: row.get(5)?,
                     root: row.get(6)?,
                     is_past: past::last_turn(&row.get::<_, String>(7)?).is_some(),
+                    is_in_work: row.get(9)?,
                 };
                 Ok((host, row.get(8)?, transcript))
             })
@@ -107,17 +112,10 @@ impl Sessions<'_> {
     }
 
     /// Whether a hook reported a compaction in a turn, and with it the digest.
-    pub fn was_compacted(self, session: SessionId, prompt_number: i64) -> Result<bool, StoreError> {
+    pub fn was_compacted(self, turn: TurnRef) -> Result<bool, StoreError> {
         let sql =
             "SELECT 1 FROM event_traces WHERE session_id = ?1 AND prompt_number = ?2 AND kind = 'compacted'";
-        Ok(self.0.db.prepare_cached(sql)?.exists([session.0, prompt_number])?)
-    }
-
-    /// Whether events of the session are claimed right now, or kept for a turn that may go on.
-    pub fn is_in_work(self, session: SessionId) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM pending_messages WHERE session_id = ?1
-                   AND (status = 'processing' OR (status = 'pending' AND observed = 2))";
-        Ok(self.0.db.prepare_cached(sql)?.exists([session.0])?)
+        Ok(self.0.db.prepare_cached(sql)?.exists([turn.session.0, turn.number])?)
     }
 }
 
@@ -126,18 +124,20 @@ impl Sessions<'_> {
     /// before.
     pub fn remember_late(
         self,
-        (session, prompt_number): (SessionId, i64),
+        turn: TurnRef,
         read: &ReadTo,
         memory: &Memory,
         at: Time,
     ) -> Result<bool, StoreError> {
         let batch = Batch {
-            session,
-            prompt_number,
+            session: turn.session,
+            prompt_number: turn.number,
             owner: String::new(),
             events: Vec::new(),
             earlier: Vec::new(),
             heard: TranscriptText::default(),
+            may_go_on: false,
+            is_past: false,
             transcript: None,
         };
         let transaction = self.0.begin()?;

@@ -1,5 +1,7 @@
 //! The cost of model calls.
 
+use std::iter::Sum;
+
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, params};
@@ -61,55 +63,74 @@ pub struct Usage {
     pub estimated: u64,
 }
 
+/// A selection of model calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsageQuery {
+    pub since: Time,
+    /// The end of the period; `None` for now.
+    pub until: Option<Time>,
+    pub project: Option<ProjectId>,
+    pub session: Option<SessionId>,
+}
+
+impl UsageQuery {
+    /// All calls since then.
+    pub fn since(since: Time) -> Self {
+        Self { since, until: None, project: None, session: None }
+    }
+
+    /// All calls for a session.
+    pub fn of_session(session: SessionId) -> Self {
+        Self { session: Some(session), ..Self::since(Time(0)) }
+    }
+}
+
+impl<'a> Sum<&'a Usage> for Spent {
+    fn sum<I: Iterator<Item = &'a Usage>>(usages: I) -> Self {
+        usages.fold(Self::default(), |sum, usage| Self {
+            calls: sum.calls + usage.calls,
+            tokens: sum.tokens + usage.input_tokens + usage.output_tokens,
+            usd: sum.usd + usage.usd,
+        })
+    }
+}
+
 impl Queue<'_> {
-    /// The usage in a period, of all projects or of one, by provider, model and project.
-    pub fn usage(
-        self,
-        from: Time,
-        until: Time,
-        project: Option<ProjectId>,
-    ) -> Result<Vec<Usage>, StoreError> {
+    /// The calls of models, by provider, model and project. Their sum is [`Spent`].
+    pub fn usage(self, query: &UsageQuery) -> Result<Vec<Usage>, StoreError> {
         let sql =
             "SELECT u.provider, u.model, p.name, count(*), sum(u.outcome <> 'answered'), sum(u.input_tokens),
                  sum(u.output_tokens), sum(u.cached_tokens), total(u.cost_usd),
                  sum(u.cost_usd IS NULL AND u.input_tokens + u.output_tokens > 0), sum(u.estimated)
              FROM llm_usage AS u LEFT JOIN projects AS p ON p.id = u.project_id
-             WHERE u.created_at >= ?1 AND u.created_at < ?2 AND (?3 IS NULL OR u.project_id = ?3)
+             WHERE u.created_at >= ?1 AND (?2 IS NULL OR u.created_at < ?2) AND (?3 IS NULL OR u.project_id = ?3)
+             AND (?4 IS NULL OR u.session_id = ?4)
              GROUP BY u.provider, u.model, u.project_id ORDER BY u.provider, u.model, p.name";
+        let UsageQuery { since, until, project, session } = query;
+        let values = params![
+            since.0,
+            until.map(|until| until.0),
+            project.map(|project| project.0),
+            session.map(|session| session.0)
+        ];
         let mut statement = self.0.db.prepare_cached(sql)?;
-        let rows =
-            statement.query_map(params![from.0, until.0, project.map(|project| project.0)], |row| {
-                let count = |place: usize| row.get::<_, i64>(place).map(i64::unsigned_abs);
-                Ok(Usage {
-                    provider: row.get(0)?,
-                    model: row.get(1)?,
-                    project: row.get(2)?,
-                    calls: count(3)?,
-                    failed: count(4)?,
-                    input_tokens: count(5)?,
-                    output_tokens: count(6)?,
-                    cached_tokens: count(7)?,
-                    usd: row.get(8)?,
-                    unpriced: count(9)?,
-                    estimated: count(10)?,
-                })
-            })?;
+        let rows = statement.query_map(values, |row| {
+            let count = |place: usize| row.get::<_, i64>(place).map(i64::unsigned_abs);
+            Ok(Usage {
+                provider: row.get(0)?,
+                model: row.get(1)?,
+                project: row.get(2)?,
+                calls: count(3)?,
+                failed: count(4)?,
+                input_tokens: count(5)?,
+                output_tokens: count(6)?,
+                cached_tokens: count(7)?,
+                usd: row.get(8)?,
+                unpriced: count(9)?,
+                estimated: count(10)?,
+            })
+        })?;
         Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// The total since then, of all sessions or of one.
-    pub fn spent(self, since: Time, session: Option<SessionId>) -> Result<Spent, StoreError> {
-        let spent = self.0
-            .db
-            .prepare_cached(
-                "SELECT count(*), ifnull(sum(input_tokens + output_tokens), 0), total(cost_usd) FROM llm_usage
-                 WHERE created_at >= ?1 AND (?2 IS NULL OR session_id = ?2)",
-            )?
-            .query_row(params![since.0, session.map(|session| session.0)], |row| {
-                let (calls, tokens): (i64, i64) = (row.get(0)?, row.get(1)?);
-                Ok(Spent { calls: calls.unsigned_abs(), tokens: tokens.unsigned_abs(), usd: row.get(2)? })
-            })?;
-        Ok(spent)
     }
 }
 

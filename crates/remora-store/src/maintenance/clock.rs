@@ -8,7 +8,8 @@ use std::time::Duration;
 use remora_core::time::Time;
 use rusqlite::params;
 
-use crate::{Store, StoreError, log};
+use crate::handles::Sessions;
+use crate::{StoreError, log};
 
 /// Tolerated difference. Clocks of one machine and its containers differ by less.
 const TOLERANCE: Duration = Duration::from_mins(5);
@@ -24,17 +25,17 @@ const TABLES: [(&str, &[&str]); 7] = [
     ("documents", &["created_at"]),
 ];
 
-impl Store {
-    /// Sets times after `now` to `now`. Returns the number of sessions changed.
-    pub fn clamp_future_times(&self, now: Time) -> Result<usize, StoreError> {
+impl Sessions<'_> {
+    /// Sets times of sessions and their records after `now` to `now`. Returns the number of sessions changed.
+    pub fn clamp_future_times(self, now: Time) -> Result<usize, StoreError> {
         let latest = now.after(TOLERANCE);
         // Uses the index, one lookup for each project, because there is rarely anything to do.
         let sql = "SELECT 1 FROM projects AS p WHERE
                    (SELECT max(last_activity_at) FROM sessions WHERE project_id = p.id) > ?1 LIMIT 1";
-        if !self.db.prepare_cached(sql)?.exists([latest.0])? {
+        if !self.0.db.prepare_cached(sql)?.exists([latest.0])? {
             return Ok(0);
         }
-        let transaction = self.begin()?;
+        let transaction = self.0.begin()?;
         let sessions: Vec<i64> = transaction
             .prepare(
                 "UPDATE sessions SET started_at = min(started_at, ?1), last_activity_at = ?1,
@@ -56,7 +57,7 @@ impl Store {
         transaction.commit()?;
         let count = sessions.len();
         log::warn(
-            self.dir(),
+            self.0.dir(),
             "store",
             &format!("the times of {count} sessions were ahead of the clock; set to now"),
         );

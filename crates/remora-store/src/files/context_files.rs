@@ -2,17 +2,16 @@
 //!
 //! A process that changes this data or the files holds the lock, because two at once would undo each other's work.
 
-use std::fs::File;
-
 use remora_core::context::TimelineItem;
+use remora_core::document::ProjectScope;
 use remora_core::ids::ProjectId;
 use remora_core::time::Time;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use crate::handles::{KnownFiles, Projects};
 use crate::material::{KNOWN_COLUMNS, read_known};
-use crate::{Place, Store, StoreError, project, schema};
+use crate::{Place, StoreError, projects, schema};
 
 /// Number of the latest observations that determine which folders are active.
 const LATEST: u32 = 300;
@@ -76,21 +75,19 @@ pub struct Touched {
 }
 
 impl KnownFiles<'_> {
-    /// All projects with context files.
-    pub fn all_context_files(self) -> Result<Vec<(ProjectId, Vec<FilesAt>)>, StoreError> {
-        let sql = "SELECT id, context_files FROM projects WHERE context_files IS NOT NULL ORDER BY id";
+    /// The projects of a scope that have context files.
+    pub fn context_files(self, scope: ProjectScope) -> Result<Vec<(ProjectId, Vec<FilesAt>)>, StoreError> {
+        let sql = "SELECT id, context_files FROM projects WHERE context_files IS NOT NULL AND (?1 IS NULL OR id = ?1)
+                   ORDER BY id";
+        let project = match scope {
+            ProjectScope::All => None,
+            ProjectScope::One(project) => Some(project.0),
+        };
         let mut statement = self.0.db.prepare_cached(sql)?;
         let rows = statement
-            .query_map([], |row| Ok((ProjectId(row.get(0)?), row.get::<_, String>(1)?)))?
+            .query_map([project], |row| Ok((ProjectId(row.get(0)?), row.get::<_, String>(1)?)))?
             .collect::<Result<Vec<_>, _>>()?;
-        rows.into_iter().map(|(project, json)| Ok((project, parse(&json)?))).collect()
-    }
-
-    pub fn context_files(self, project: ProjectId) -> Result<Vec<FilesAt>, StoreError> {
-        let sql = "SELECT context_files FROM projects WHERE id = ?1";
-        let json: Option<Option<String>> =
-            self.0.db.query_row(sql, [project.0], |row| row.get(0)).optional()?;
-        json.flatten().map_or(Ok(Vec::new()), |json| parse(&json))
+        rows.into_iter().map(|(project, json)| Ok((project, serde_json::from_str(&json)?))).collect()
     }
 
     /// The latest observations with the files they modified, or else read, newest first.
@@ -153,16 +150,9 @@ impl Projects<'_> {
     pub fn adopt(self, place: &Place, at: Time) -> Result<ProjectId, StoreError> {
         let transaction = self.0.begin()?;
         schema::check(&transaction)?;
-        let project = project::resolve(&transaction, place, at)?;
+        let project = projects::resolve(&transaction, place, at)?;
         transaction.commit()?;
         Ok(project)
-    }
-}
-
-impl Store {
-    /// Takes the lock for changing context files. The kernel releases it even if the process is killed.
-    pub fn lock_context_files(&self) -> Result<File, StoreError> {
-        Ok(self.dir().lock_context_files()?)
     }
 }
 
@@ -174,17 +164,13 @@ pub(crate) fn changed_in_place(db: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn parse(json: &str) -> Result<Vec<FilesAt>, StoreError> {
-    Ok(serde_json::from_str(json)?)
-}
-
 #[cfg(test)]
 mod tests {
     use remora_core::memory::ObservationType;
     use remora_core::privacy::{Draft, SavedText};
 
     use super::*;
-    use crate::{DataDir, SaveFor, SavedBy, locate};
+    use crate::{DataDir, SaveFor, SavedBy, Store, locate};
 
     #[test]
     fn the_mark_of_a_memory_changes_if_one_observation_comes_as_another_goes() {
