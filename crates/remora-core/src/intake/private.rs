@@ -75,7 +75,7 @@ impl PrivateTags {
                 }
                 // Most of the time it is not a tag and the next bytes show it, so nothing needs to be held back.
                 let ahead = &bytes[..bytes.len().min(MAX_TAG_LEN + 1)];
-                if matches!(classify(ahead, Unfinished::MayFollow), Reading::Text) {
+                if matches!(classify(ahead, Unfinished::MayFollow), ReadState::Text) {
                     self.emit(&bytes[..1], out);
                     bytes = &bytes[1..];
                     continue;
@@ -97,8 +97,8 @@ impl PrivateTags {
     fn decide(&mut self, more: Unfinished, out: &mut impl PublicText) {
         loop {
             match classify(&self.pending, more) {
-                Reading::Undecided => return,
-                Reading::Text => {
+                ReadState::Undecided => return,
+                ReadState::Text => {
                     let held = std::mem::take(&mut self.pending);
                     self.emit(&held[..1], out);
                     // Another tag may begin inside the bytes that were held back.
@@ -107,7 +107,7 @@ impl PrivateTags {
                     self.emit(&rest[..start], out);
                     self.pending.extend_from_slice(&rest[start..]);
                 }
-                Reading::Tag(tag, length) => {
+                ReadState::Tag(tag, length) => {
                     let held = std::mem::take(&mut self.pending);
                     self.apply(tag, out);
                     self.push(&held[length..], out);
@@ -161,23 +161,23 @@ enum Tag {
     Empty,
 }
 
-enum Reading {
+enum ReadState {
     Undecided,
     Text,
     Tag(Tag, usize),
 }
 
 /// Whether `held` begins with a tag. It needs one character after the name to know that the name ended.
-fn classify(held: &[u8], more: Unfinished) -> Reading {
+fn classify(held: &[u8], more: Unfinished) -> ReadState {
     let undecided = if more == Unfinished::Never || held.len() > MAX_TAG_LEN {
-        Reading::Text
+        ReadState::Text
     } else {
-        Reading::Undecided
+        ReadState::Undecided
     };
     let mut cursor = Cursor { bytes: held, at: 0 };
     match cursor.one_of(OPENINGS) {
         Step::Matched => {}
-        Step::Differs => return Reading::Text,
+        Step::Differs => return ReadState::Text,
         Step::Short => return undecided,
     }
     cursor.skip_blanks();
@@ -189,7 +189,7 @@ fn classify(held: &[u8], more: Unfinished) -> Reading {
     cursor.skip_blanks();
     match cursor.one_of(&[NAME]) {
         Step::Matched => {}
-        Step::Differs => return Reading::Text,
+        Step::Differs => return ReadState::Text,
         Step::Short => return undecided,
     }
     let after_name = cursor.at;
@@ -208,17 +208,17 @@ fn classify(held: &[u8], more: Unfinished) -> Reading {
             b"/%3e",
             b"%2f%3e",
         ]) {
-            Step::Matched => return Reading::Tag(Tag::Empty, cursor.at),
-            Step::Short if may_wait => return Reading::Undecided,
+            Step::Matched => return ReadState::Tag(Tag::Empty, cursor.at),
+            Step::Short if may_wait => return ReadState::Undecided,
             Step::Short | Step::Differs => {}
         }
     }
     match cursor.one_of(ENDS) {
-        Step::Matched => Reading::Tag(tag, cursor.at),
-        Step::Short if may_wait => Reading::Undecided,
-        Step::Short => Reading::Tag(tag, after_name),
-        Step::Differs if blanks || cursor.peek() == Some(b'/') => Reading::Tag(tag, after_name),
-        Step::Differs => Reading::Text,
+        Step::Matched => ReadState::Tag(tag, cursor.at),
+        Step::Short if may_wait => ReadState::Undecided,
+        Step::Short => ReadState::Tag(tag, after_name),
+        Step::Differs if blanks || cursor.peek() == Some(b'/') => ReadState::Tag(tag, after_name),
+        Step::Differs => ReadState::Text,
     }
 }
 
