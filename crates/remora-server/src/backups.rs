@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use remora_app::backup::{self, Search};
 use remora_core::settings;
-use remora_core::time::Time;
 use remora_store::backup::last_check;
 use remora_store::open_files::Files;
 use remora_store::{DataDir, EmptyWal, Store, StoreError};
@@ -112,7 +111,7 @@ fn are_replaced(opened: Files, dir: &DataDir) -> bool {
 async fn rescue(shared: &Shared, opened: Files) {
     let now = Files::of(&shared.dir);
     let (what, saved) = if now.database.is_none() || now.database != opened.database {
-        let save = |store: &Store| remora_store::backup::make_from(store, Time::now());
+        let save = |store: &Store| remora_store::backup::make_from(store, store.dir().now());
         ("the database", shared.writer.call(save).await.map(drop))
     } else if now.log.is_none() {
         // No other log was started, so the old one is complete.

@@ -8,7 +8,6 @@ use remora_app::backup::Search;
 use remora_client::control::Message;
 use remora_client::presence::DaemonLock;
 use remora_core::settings::IdleExit;
-use remora_core::time::Time;
 use remora_net::Health;
 use remora_store::open_files::Files;
 use remora_store::{DataDir, DataError, EmptyWal, Requeue, Store, StoreError, Tuning};
@@ -69,6 +68,13 @@ pub fn run(hold: DaemonLock, dir: &DataDir, load: &Load) -> Result<End, StoreErr
     }
 }
 
+/// Opens the store for a thread that never writes.
+fn open_to_read(dir: &DataDir) -> Result<Store, StoreError> {
+    let store = Store::open(dir)?;
+    store.tune(Tuning::Reading)?;
+    Ok(store)
+}
+
 fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> Result<End, StoreError> {
     let failed = |source: io::Error| {
         StoreError::Data(DataError::Unusable { path: dir.path().to_owned(), reason: source.to_string() })
@@ -96,13 +102,13 @@ fn serve(hold: &Arc<DaemonLock>, dir: &DataDir, load: Load, search: Search) -> R
         let start =
             |name, open| StoreThread::start(dir.clone(), name, open, Arc::clone(&alarm)).map_err(failed);
         let (writer, writing) = start("writer", Store::open_caught_up as Open)?;
-        let (reader, reading) = start("reader", Store::open)?;
-        let (searcher, searching) = start("searcher", Store::open)?;
+        let (reader, reading) = start("reader", open_to_read)?;
+        let (searcher, searching) = start("searcher", open_to_read)?;
         let owner = format!("daemon-{}", std::process::id());
         let mine = owner.clone();
         let reclaim = move |store: &Store| {
             store.tune(Tuning::LongWal)?;
-            store.queue().requeue(Requeue::ClaimsOfOthers(&mine), Time::now())
+            store.queue().requeue(Requeue::ClaimsOfOthers(&mine), store.dir().now())
         };
         let reclaimed = writer.call(reclaim).await;
         let mut opened = Files::of(dir);

@@ -51,8 +51,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
 }
 
 async fn look(shared: &Shared, seen: &mut HashMap<ProjectId, Time>) -> Result<(), StoreError> {
-    let since =
-        Time(Time::now().0.saturating_sub(i64::try_from(RECENT_WINDOW.as_millis()).unwrap_or(i64::MAX)));
+    let since = shared.dir.now().before(RECENT_WINDOW);
     for WorkedIn { project, root, last_activity_at } in
         shared.reader.call(move |store| store.files().worked_in_since(since)).await?
     {

@@ -194,8 +194,8 @@ impl Keeper {
             }
             Err(problem) => done.problem = Some(problem),
         }
-        if done.problem.is_none() && (done.read + done.gone > 0 || is_stale(&state)) {
-            state.synced_at = Some(Time::now());
+        if done.problem.is_none() && (done.read + done.gone > 0 || is_stale(&state, shared.dir.now())) {
+            state.synced_at = Some(shared.dir.now());
         }
         state.problem = done.problem.as_ref().map(ToString::to_string);
         let memory = memory.clone();
@@ -262,8 +262,7 @@ impl Keeper {
 }
 
 /// Limits writes: the time of the last round is stored at most once a minute.
-fn is_stale(state: &NotesState) -> bool {
-    let now = Time::now();
+fn is_stale(state: &NotesState, now: Time) -> bool {
     state.problem.is_some() || state.synced_at.is_none_or(|at| now.since(at) > Duration::from_mins(1))
 }
 

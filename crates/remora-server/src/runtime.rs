@@ -1,7 +1,7 @@
 //! Runs use cases on the daemon's store threads.
 //!
 //! Each thread has a connection of its own: use cases that read run beside those that write, and those that search beside
-//! both, with the model and the vectors.
+//! both, with the model and the vectors. SQLite refuses changes on the connections of those two.
 
 use std::cell::RefCell;
 use std::sync::Arc;

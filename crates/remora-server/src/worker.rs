@@ -102,8 +102,8 @@ impl Worker {
                 if store.ingest_spool() {
                     alarm.notify_one();
                 }
-                store.sessions().clamp_future_times(Time::now())?;
-                store.queue().requeue(Requeue::StaleClaims, Time::now())
+                store.sessions().clamp_future_times(store.dir().now())?;
+                store.queue().requeue(Requeue::StaleClaims, store.dir().now())
             })
             .await?;
         // One turn at a time, so that hooks can write in between.
@@ -112,7 +112,7 @@ impl Worker {
             let observer = Arc::clone(&self.observer);
             let may_ask = self.calls.len() < self.parallel;
             let next = self.shared.writer.call(move |store| {
-                let now = Time::now();
+                let now = store.dir().now();
                 // With all calls in use, only work that needs no model is done.
                 if may_ask { observer.next(store, now) } else { observed(&observer, store, now) }
             });
@@ -134,7 +134,7 @@ impl Worker {
         self.read_late().await?;
         let silence = self.silence;
         let due = self.shared.writer.call(move |store| store.queue().next_due(silence)).await?;
-        let now = Time::now();
+        let now = self.shared.dir.now();
         let wait = due.map_or(MAX_SLEEP, |due| due.since(now)).clamp(MIN_SLEEP, MAX_SLEEP);
         Ok(self.read_again.values().min().map_or(wait, |due| due.since(now).min(wait)))
     }
@@ -143,17 +143,19 @@ impl Worker {
     async fn find_unread(&mut self) -> Result<(), StoreError> {
         let observer = Arc::clone(&self.observer);
         let sessions = self.shared.writer.call(move |store| observer.unread(store)).await?;
-        self.read_again.extend(sessions.into_iter().map(|session| (session, Time::now())));
+        let now = self.shared.dir.now();
+        self.read_again.extend(sessions.into_iter().map(|session| (session, now)));
         Ok(())
     }
 
     fn read_again_soon(&mut self, session: Option<SessionId>) {
-        self.read_again.extend(session.map(|session| (session, Time::now().after(READ_AGAIN))));
+        let due = self.shared.dir.now().after(READ_AGAIN);
+        self.read_again.extend(session.map(|session| (session, due)));
     }
 
     /// Reads the due transcripts again.
     async fn read_late(&mut self) -> Result<(), StoreError> {
-        let now = Time::now();
+        let now = self.shared.dir.now();
         let due: Vec<SessionId> =
             self.read_again.extract_if(.., |_, due| *due <= now).map(|(id, _)| id).collect();
         for session in due {
@@ -204,7 +206,7 @@ async fn reflect(shared: Arc<Shared>, task: Task) -> SessionId {
                 answer = &mut asking => break answer,
                 () = tokio::time::sleep(HEARTBEAT) => {
                     let batch = task.batch().clone();
-                    let beaten = shared.writer.call(move |store| store.queue().heartbeat(&batch, Time::now())).await;
+                    let beaten = shared.writer.call(move |store| store.queue().heartbeat(&batch, store.dir().now())).await;
                     if let Err(error) = beaten {
                         tracing::error!("{error}");
                     }
@@ -213,9 +215,9 @@ async fn reflect(shared: Arc<Shared>, task: Task) -> SessionId {
         }
     };
     let session = task.batch().session;
-    let reflection = task.reflect(answer, Time::now());
+    let reflection = task.reflect(answer, shared.dir.now());
     note(&reflection);
-    let settled = shared.writer.call(move |store| task.settle(store, &reflection, Time::now())).await;
+    let settled = shared.writer.call(move |store| task.settle(store, &reflection, store.dir().now())).await;
     match settled {
         Ok(observations) => {
             if let Some(count) = observations {

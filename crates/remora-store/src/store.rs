@@ -58,6 +58,8 @@ pub enum Tuning {
     /// Leaves the write-ahead log alone when the store is closed. A process whose files were replaced would otherwise
     /// checkpoint and remove the log of the new database.
     KeepWalOnClose,
+    /// SQLite refuses every change, so that a use case that should only read cannot make one.
+    Reading,
 }
 
 /// When the write-ahead log is emptied; see [`Store::empty_wal`].
@@ -243,6 +245,7 @@ impl Store {
             Tuning::KeepWalOnClose => {
                 self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             }
+            Tuning::Reading => self.db.pragma_update(None, "query_only", true)?,
         }
         Ok(())
     }

@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use remora_app::edit::{self, Edit};
 use remora_core::memory::ObservationType;
-use remora_core::time::Time;
 use remora_store::{ObservationRow, Revision};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +53,6 @@ async fn change(
     let superseded_by = superseded_by.map(String::from);
     let changes = Edit { title, narrative, kind: kind.map(|One(kind)| kind), facts };
     let by = visitor.speaks_as();
-    let _now = Time::now();
     match (changes.is_empty(), merge.is_empty(), superseded_by) {
         (false, true, None) => http.write(move |rt| Ok(edit::edit(rt, &id, &changes, by)?.row)).await,
         (true, false, None) => http.write(move |rt| Ok(edit::merge(rt, &id, &merge, by)?.row)).await,

@@ -43,7 +43,7 @@ pub(super) fn answer(http: &Http) -> Json<Health> {
         schema: SCHEMA_VERSION,
         started_at: http.started_at.iso(),
         started_at_epoch: http.started_at,
-        uptime_ms: Time::now().0.saturating_sub(http.started_at.0),
+        uptime_ms: http.shared.dir.now().0.saturating_sub(http.started_at.0),
         observer: http.shared.health.borrow().clone(),
         embedder: http.shared.embedder_health.borrow().clone(),
     })

@@ -119,7 +119,7 @@ impl Visitor {
 
     /// The visitor of a cookie below its root, if it is signed in.
     pub(super) fn of(headers: &HeaderMap, root: &Root, token: &Token, dir: &DataDir) -> Option<Self> {
-        let now = Time::now();
+        let now = dir.now();
         let browser = cookies(headers, NAME).find_map(|value| {
             let (id, sign) = value.split_once('.')?;
             let is_ours =
@@ -132,13 +132,13 @@ impl Visitor {
 
     /// Whether a long answer may go on: a browser may be signed out in the meantime.
     pub(super) fn is_still_in(&self, dir: &DataDir) -> bool {
-        self.has_token() || browsers::find(dir, &self.browser, Time::now()).is_some()
+        self.has_token() || browsers::find(dir, &self.browser, dir.now()).is_some()
     }
 }
 
 /// Signs a browser in. Returns its root, and the values of `Set-Cookie`.
 pub(super) fn sign_in(headers: &HeaderMap, token: &Token, dir: &DataDir) -> io::Result<(Root, [String; 2])> {
-    let now = Time::now();
+    let now = dir.now();
     let known = cookies(headers, KNOWN).find_map(|id| browsers::find(dir, id, now));
     let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     let Browser { id, .. } = browsers::sign_in(dir, known, &name_of(agent), now)?;

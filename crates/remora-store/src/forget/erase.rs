@@ -71,7 +71,7 @@ impl Forget<'_> {
         let mut erased = Erased::default();
         let hashes = tombstones::all(&self.0.db)?;
         for path in copies(&dir)? {
-            match rewrite(&path, &hashes, &purged) {
+            match rewrite(&path, &hashes, &purged, self.0.dir().now()) {
                 Ok(true) => erased.rewritten.push(path),
                 Ok(false) => {}
                 Err(error) => {
@@ -183,7 +183,7 @@ pub(super) fn remove_loose_logs(dir: &DataDir) -> Result<Vec<PathBuf>, StoreErro
 }
 
 /// Rewrites a copy of the database without what was forgotten. `false` if it had nothing of it.
-fn rewrite(path: &Path, hashes: &BTreeSet<Hash>, purged: &[Purged]) -> Result<bool, StoreError> {
+fn rewrite(path: &Path, hashes: &BTreeSet<Hash>, purged: &[Purged], now: Time) -> Result<bool, StoreError> {
     let new = with_suffix(path, ".new");
     remove_copy(&new)?;
     if fs::metadata(path).map_err(StoreError::file(path))?.len() == 0 {
@@ -195,7 +195,7 @@ fn rewrite(path: &Path, hashes: &BTreeSet<Hash>, purged: &[Purged]) -> Result<bo
             other => drop(other.map_err(StoreError::file(path))?),
         }
     }
-    let cleaned = clean(&new, hashes, purged, still_has(path, purged)?).and_then(|changed| {
+    let cleaned = clean(&new, hashes, purged, still_has(path, purged)?, now).and_then(|changed| {
         if !changed {
             return Ok(false);
         }
@@ -234,6 +234,7 @@ fn clean(
     hashes: &BTreeSet<Hash>,
     purged: &[Purged],
     has_bytes: bool,
+    now: Time,
 ) -> Result<bool, StoreError> {
     let mut db = connection::open_to_clean(path)?;
     // The statements below are those of the present schema. A copy without anything forgotten stays as it is.
@@ -262,7 +263,7 @@ fn clean(
     }
     found += usize::from(!doomed.is_empty());
     if found > 0 {
-        tombstones::remove(&transaction, &doomed, Time::now())?;
+        tombstones::remove(&transaction, &doomed, now)?;
         transaction.execute_batch(
             "INSERT INTO documents_text (documents_text) VALUES ('rebuild');
              INSERT INTO documents_trigram (documents_trigram) VALUES ('rebuild');",

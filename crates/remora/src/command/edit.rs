@@ -9,7 +9,6 @@ use remora_app::edit::{self, Edit as Changes, Edited};
 use remora_app::judge::observation;
 use remora_app::{Local, Runtime as _};
 use remora_core::memory::{Observation, ObservationType};
-use remora_core::time::Time;
 use remora_store::ObservationRow;
 use remora_sys::file::private_file;
 
@@ -76,7 +75,6 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
     if arguments.history {
         return history(app, &rt, id);
     }
-    let _now = Time::now();
     let before = observation(rt.store(), id)?;
     let Edited { row, changed, left_out } = if arguments.undo {
         edit::undo(&mut rt, id, by)?

@@ -4,7 +4,6 @@ use remora_app::Runtime as _;
 use remora_app::facts::{self, Entry, Set, SetRequest};
 use remora_app::{Caller, ProjectSelector};
 use remora_core::fact::FactKind;
-use remora_core::time::Time;
 use remora_store::FactRow;
 
 use crate::app::{self, App};
@@ -84,7 +83,6 @@ pub(crate) fn run(app: &App, arguments: &Facts) -> Result<()> {
         ProjectSelector::All => ProjectSelector::All,
         selector => reach.scope_of(rt.store(), selector)?,
     };
-    let _now = Time::now();
     match arguments.action.as_ref().unwrap_or(&FactsAction::List) {
         FactsAction::List => {
             let entries = app::if_known(rt.store(), facts::list(&rt, &selector))?;

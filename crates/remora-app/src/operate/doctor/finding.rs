@@ -37,7 +37,7 @@ pub enum Group {
     Agents,
     Capture,
     Data,
-    DaemonStatus,
+    Daemon,
     Observer,
     Memory,
 }
@@ -48,7 +48,7 @@ impl Group {
             Group::Agents => "Agents",
             Group::Capture => "Capture",
             Group::Data => "Data",
-            Group::DaemonStatus => "Daemon",
+            Group::Daemon => "Daemon",
             Group::Observer => "Observer",
             Group::Memory => "Memory",
         }

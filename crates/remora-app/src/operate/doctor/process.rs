@@ -23,7 +23,7 @@ const RECENT: Duration = Duration::from_hours(24);
 pub(super) fn checks(opened: &Opened<'_>) -> Vec<Finding> {
     let about = opened.about;
     let findings = [program(about), daemon(about), port(about), token(about), log(about), bugs(about)];
-    grouped(Group::DaemonStatus, findings)
+    grouped(Group::Daemon, findings)
 }
 
 /// Whether hooks and the user run the same program.

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use remora_core::event::{Body, SessionRef};
-use remora_core::time::Time;
 use remora_observer::Observer;
 use remora_observer::past::{self, PastSession, PastTranscript};
 use remora_store::{DataDir, EventRecord, Requeue, Store, StoreError};
@@ -67,7 +66,7 @@ fn found(request: &Request<'_>, paths: &[PathBuf]) -> Result<Vec<PastTranscript>
 
 fn observe(store: &Store, observer: &Observer, observed: &mut Observed) -> Result<(), ImportError> {
     loop {
-        match observer.observe(store, Time::now()) {
+        match observer.observe(store, store.dir().now()) {
             Ok(None) => return Ok(()),
             Ok(Some(settled)) => {
                 observed.turns += 1;

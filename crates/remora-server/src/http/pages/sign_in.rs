@@ -8,7 +8,6 @@ use axum::http::header::{HeaderValue, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::{Extension, Json};
-use remora_core::time::Time;
 use remora_store::DataDir;
 use remora_sys::file::read_small;
 use schemars::JsonSchema;
@@ -64,7 +63,8 @@ async fn make(
     if !visitor.has_token() {
         return Err(ApiError::Forbidden("a page cannot let others in"));
     }
-    let code = http.links.make(Time::now()).map_err(|error| ApiError::Internal(error.to_string()))?;
+    let code =
+        http.links.make(http.shared.dir.now()).map_err(|error| ApiError::Internal(error.to_string()))?;
     Ok(Json(Link { path: format!("{ENTER}?code={code}") }))
 }
 
@@ -82,7 +82,7 @@ async fn enter(
     asked: Result<Query<SignInQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let Query(SignInQuery { code, to }) = asked?;
-    let now = Time::now();
+    let now = http.shared.dir.now();
     if !http.links.follow(&code, now) {
         return if wants_page(&headers) { Ok(sign_in()) } else { Err(ApiError::Unauthorized) };
     }
