@@ -126,6 +126,7 @@ impl Runtime for Local {
 
     fn before_change(&mut self) -> Result<(), StoreError> {
         self.store.catch_up()?;
+        self.finish_forgetting();
         self.before = Some(context_files::marks(&self.store));
         Ok(())
     }
@@ -138,6 +139,5 @@ impl Runtime for Local {
         };
         self.outside.refreshed(&report);
         self.outside.wake(self.store.dir(), &self.settings);
-        self.finish_forgetting();
     }
 }

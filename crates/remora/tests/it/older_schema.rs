@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
+use remora_core::time::Time;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -13,6 +14,8 @@ use crate::support::{World, contains, feed, let_agents_reach_everything};
 
 const OLDER: &str = include_str!("../../../remora-store/tests/fixtures/version_14.sql");
 const OLDER_VERSION: i64 = 14;
+/// When the last event of that memory was stored.
+const LAST_EVENT: i64 = 1_795_062_723_626;
 
 /// Tables that no command of these tests writes.
 const UNTOUCHED: [&str; 9] = [
@@ -33,6 +36,8 @@ impl World {
         let world = Self::new();
         fs::create_dir_all(world.data()).unwrap();
         world.make_older("remora.db");
+        // Soon after the last event of that memory: whatever the date, the same is due.
+        world.set_clock(Time(LAST_EVENT).after(Duration::from_mins(10)));
         world
     }
 

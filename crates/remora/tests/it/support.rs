@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use remora_core::time::Time;
+use remora_data::CLOCK_FILE;
 use serde_json::{Value, json};
 
 /// A new user with an empty home, an empty data directory and a project.
@@ -39,12 +41,21 @@ impl World {
         let own = Path::new(env!("CARGO_BIN_EXE_remora")).parent().unwrap();
         command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", own.display()));
         command.env("REMORA_DAEMON_AUTOSTART", "false");
+        // Written by `set_clock`.
+        if self.path("clock").exists() {
+            command.env(CLOCK_FILE, self.path("clock"));
+        }
         // A test build on a busy machine is slower than a release build.
         if arguments.first() == Some(&"hook") {
             command.env("REMORA_MEMORY_AUTO_RETRIEVE_MS", "1000");
         }
         command.current_dir(self.project());
         command
+    }
+
+    /// Sets the clock of every program that is started from now on.
+    pub(crate) fn set_clock(&self, time: Time) {
+        fs::write(self.path("clock"), (time.0 - Time::now().0).to_string()).unwrap();
     }
 
     pub(crate) fn remora(&self, arguments: &[&str]) -> Output {
