@@ -63,7 +63,7 @@ pub(crate) fn set(text: &str, at: &[String], value: &Value) -> Result<String, Js
         let rendered = Style::of(text).render(value, &indent, Layout::like(text, &node.span));
         return Ok(splice(text, node.span.clone(), &rendered));
     }
-    create(text, &root, (node, depth), at, value, 0)
+    create(text, &root, node, depth, at, value, 0)
 }
 
 /// Appends an element to the array at a path, which is created if missing.
@@ -71,7 +71,7 @@ pub(crate) fn append(text: &str, at: &[String], element: &Value) -> Result<Strin
     let root = root(text)?;
     let (node, depth) = descend(&root, at)?;
     if depth < at.len() {
-        return create(text, &root, (node, depth), at, &Value::Array(vec![element.clone()]), 1);
+        return create(text, &root, node, depth, at, &Value::Array(vec![element.clone()]), 1);
     }
     add(text, &root, node, None, element, at, Layout::Lines(0))
 }
@@ -81,7 +81,8 @@ pub(crate) fn append(text: &str, at: &[String], element: &Value) -> Result<Strin
 fn create(
     text: &str,
     root: &Node,
-    (node, depth): (&Node, usize),
+    node: &Node,
+    depth: usize,
     at: &[String],
     value: &Value,
     open: usize,

@@ -29,18 +29,18 @@ const EVENTS: &[&str] =
 /// In seconds.
 const TIMEOUT: u32 = 5;
 
-fn folder(around: &InstallEnv) -> PathBuf {
-    around.home.join(".cursor")
+fn folder(env: &InstallEnv) -> PathBuf {
+    env.home.join(".cursor")
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
-    let place = ask.project.map_or_else(|| folder(ask.around), |project| project.join(".cursor"));
+    let place = ask.project.map_or_else(|| folder(ask.env), |project| project.join(".cursor"));
     let command = command_line(ask, Host::Cursor);
     let mut hooks = vec![Entry::new(&["version"], What::Needed(json!(1)))];
     hooks.extend(EVENTS.iter().map(|event| {
         Entry::new(&["hooks", event], What::Hook(json!({ "command": command, "timeout": TIMEOUT })))
     }));
-    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
+    let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
     let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
     vec![
         Wanted { path: place.join("hooks.json"), content: Content::Entries(Format::Json, hooks) },

@@ -33,16 +33,16 @@ const EVENTS: &[Event] = &[
     event("SessionEnd", 5000),
 ];
 
-fn folder(around: &InstallEnv) -> PathBuf {
-    around.home.join(".gemini")
+fn folder(env: &InstallEnv) -> PathBuf {
+    env.home.join(".gemini")
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
-    let place = ask.project.map_or_else(|| folder(ask.around), |project| project.join(".gemini"));
+    let place = ask.project.map_or_else(|| folder(ask.env), |project| project.join(".gemini"));
     let command = command_line(ask, Host::Gemini);
     let handler = |event: &Event| json!({ "name": "remora", "type": "command", "command": command, "timeout": event.timeout });
     let mut entries = groups(EVENTS, handler);
-    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
+    let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
     entries.push(Entry::new(&["mcpServers", SERVER], What::Server(server)));
     let mut files =
         vec![Wanted { path: place.join("settings.json"), content: Content::Entries(Format::Json, entries) }];
@@ -50,17 +50,17 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     if ask.allow && ask.project.is_none() {
         files.push(Wanted {
             path: place.join("policies/remora.toml"),
-            content: Content::Whole(policy(ask.around)),
+            content: Content::Whole(policy(ask.env)),
         });
     }
     files
 }
 
 /// A policy that lets the agent read memory without approval.
-fn policy(around: &InstallEnv) -> String {
+fn policy(env: &InstallEnv) -> String {
     let list = |items: Vec<String>| Value::from(items).to_string();
     let tools = list(READING_TOOLS.iter().map(ToString::to_string).collect());
-    let commands = list(READING_COMMANDS.iter().map(|name| format!("{} {name}", around.command)).collect());
+    let commands = list(READING_COMMANDS.iter().map(|name| format!("{} {name}", env.command)).collect());
     format!(
         "# Written by `remora install`; `remora uninstall` removes it. Reading memory needs no approval.\n\
          [[rule]]\nmcpName = \"{SERVER}\"\ntoolName = {tools}\ndecision = \"allow\"\npriority = 100\n\n\

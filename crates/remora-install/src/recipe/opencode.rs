@@ -23,19 +23,19 @@ pub(super) const RECIPE: Recipe = Recipe {
 
 const PLUGIN: &str = include_str!("opencode.js");
 
-fn folder(around: &InstallEnv) -> PathBuf {
-    let configuration = around.folder("XDG_CONFIG_HOME").unwrap_or_else(|| around.home.join(".config"));
+fn folder(env: &InstallEnv) -> PathBuf {
+    let configuration = env.folder("XDG_CONFIG_HOME").unwrap_or_else(|| env.home.join(".config"));
     configuration.join("opencode")
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
     let (place, configuration) = match ask.project {
-        None => (folder(ask.around), folder(ask.around).join("opencode.json")),
+        None => (folder(ask.env), folder(ask.env).join("opencode.json")),
         Some(project) => (project.join(".opencode"), project.join("opencode.json")),
     };
-    let program = ask.around.program.to_string_lossy();
+    let program = ask.env.program.to_string_lossy();
     let mut plugin = PLUGIN.replace("\"REMORA\"", &Value::from(&*program).to_string());
-    for argument in ask.around.arguments(&[]) {
+    for argument in ask.env.arguments(&[]) {
         plugin = plugin.replacen("], { input", &format!(", {}], {{ input", Value::from(argument)), 1);
     }
     let command: Vec<String> = [program.into_owned()].into_iter().chain(server_arguments(ask)).collect();

@@ -35,20 +35,20 @@ const EVENTS: &[Event] = &[
     event("SessionEnd", 5),
 ];
 
-fn folder(around: &InstallEnv) -> PathBuf {
-    around.home.join(".qwen")
+fn folder(env: &InstallEnv) -> PathBuf {
+    env.home.join(".qwen")
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
-    let place = ask.project.map_or_else(|| folder(ask.around), |project| project.join(".qwen"));
+    let place = ask.project.map_or_else(|| folder(ask.env), |project| project.join(".qwen"));
     let command = command_line(ask, Host::Qwen);
     let handler = |event: &Event| json!({ "type": "command", "command": command, "timeout": event.timeout });
     let mut entries = groups(EVENTS, handler);
-    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
+    let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
     entries.push(Entry::new(&["mcpServers", SERVER], What::Server(server)));
     if ask.allow {
         let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
-        let commands = READING_COMMANDS.iter().map(|name| format!("Bash({} {name} *)", ask.around.command));
+        let commands = READING_COMMANDS.iter().map(|name| format!("Bash({} {name} *)", ask.env.command));
         let allow = |rule| Entry::new(&["permissions", "allow"], What::Element(rule));
         entries.extend(tools.chain(commands).map(allow));
     }
