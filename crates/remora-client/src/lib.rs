@@ -74,15 +74,15 @@ impl Daemon {
         &self,
         path: &str,
         question: &impl Serialize,
-        patience: Duration,
+        timeout: Duration,
     ) -> Option<A> {
         let token = token::read(&self.dir).ok().flatten()?;
-        request::post((self.port, &token), path, question, patience)
+        request::post(self.port, &token, path, question, timeout)
     }
 }
 
 impl prompt::Daemon for Daemon {
-    fn recall(&self, request: &PromptRequest, patience: Duration) -> Option<Option<Injection>> {
-        self.post(RECALL, request, patience)
+    fn recall(&self, request: &PromptRequest, timeout: Duration) -> Option<Option<Injection>> {
+        self.post(RECALL, request, timeout)
     }
 }
