@@ -39,7 +39,7 @@ pub struct Remote {
     model: String,
     /// The name of its vectors, without their dimensions.
     name: String,
-    patience: Mutex<RetryClock>,
+    retry_clock: Mutex<RetryClock>,
     /// Learned from the first answer. Locked while that request runs, so that only one is sent.
     acquaintance: tokio::sync::Mutex<Option<Acquaintance>>,
     /// Whether a query whose caller gave up is still running.
@@ -59,7 +59,7 @@ struct Exchange<'a>(&'a Remote);
 
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
-        self.0.patience().was_left();
+        self.0.retry_clock().abandoned();
     }
 }
 
@@ -103,7 +103,7 @@ impl Remote {
             http: http.keeping_its_connection(),
             name: format!("{provider}/{model}{place}"),
             model,
-            patience: Mutex::default(),
+            retry_clock: Mutex::default(),
             acquaintance: tokio::sync::Mutex::default(),
             owes_answer: AtomicBool::new(false),
             pace: Mutex::default(),
@@ -113,11 +113,11 @@ impl Remote {
     /// The current health, for status reports.
     pub fn health(&self) -> Health {
         let (provider, model) = (self.provider.to_owned(), self.model.clone());
-        Health { provider, model, trouble: self.trouble() }
+        Health { provider, model, trouble: self.outage() }
     }
 
-    pub fn trouble(&self) -> Option<Outage> {
-        self.patience().trouble().cloned()
+    pub fn outage(&self) -> Option<Outage> {
+        self.retry_clock().outage().cloned()
     }
 
     /// The name of its vectors, including their dimensions.
@@ -153,8 +153,8 @@ impl Remote {
         let is_known = self.acquaintance.try_lock().is_ok_and(|known| known.is_some());
         let pace = *self.pace.lock().unwrap_or_else(PoisonError::into_inner);
         let is_slow = pace.is_some_and(|(took, at)| took > limit && at.elapsed() < MEMORY_OF_SLOWNESS);
-        if let Some(trouble) = self.trouble() {
-            return Err(self.error(&trouble.reason));
+        if let Some(outage) = self.outage() {
+            return Err(self.error(&outage.reason));
         }
         let late = || EmbedError::late(self.provider, limit);
         if !is_known || is_slow || self.owes_answer.load(Ordering::Relaxed) {
@@ -227,19 +227,19 @@ impl Remote {
         exchange: impl Future<Output = Result<T, EmbedFailure>>,
         may_be_refused: bool,
     ) -> Result<T, EmbedError> {
-        let admitted = self.patience().admit(Time::now());
+        let admitted = self.retry_clock().admit(Time::now());
         if admitted.is_err() {
-            let reason = self.trouble().map(|trouble| trouble.reason);
+            let reason = self.outage().map(|outage| outage.reason);
             return Err(self.error(&reason.unwrap_or_default()));
         }
         let _until_the_end = Exchange(self);
         match exchange.await {
             Ok(answer) => {
-                self.patience().answered();
+                self.retry_clock().answered();
                 Ok(answer)
             }
             Err(failure) if failure.is_refusal && may_be_refused => {
-                self.patience().answered();
+                self.retry_clock().answered();
                 Err(self.error(&failure.reason))
             }
             Err(failure) => Err(self.failed(&failure.reason, failure.retry_after)),
@@ -247,7 +247,7 @@ impl Remote {
     }
 
     fn failed(&self, reason: &str, retry_after: Option<Duration>) -> EmbedError {
-        self.patience().failed(reason, retry_after, Time::now());
+        self.retry_clock().failed(reason, retry_after, Time::now());
         self.error(reason)
     }
 
@@ -255,8 +255,8 @@ impl Remote {
         EmbedError(format!("{}: {reason}", self.provider))
     }
 
-    fn patience(&self) -> MutexGuard<'_, RetryClock> {
-        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
+    fn retry_clock(&self) -> MutexGuard<'_, RetryClock> {
+        self.retry_clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn exchange(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedFailure> {

@@ -13,12 +13,12 @@ const STATEMENT: usize = 280;
 const STATEMENTS: usize = 200;
 const OPEN_ENDS: usize = 220;
 /// Limit for sentences from before the closing message.
-const MAX_SET_ASIDE: usize = 4;
+const MAX_EARLIER_SENTENCES: usize = 4;
 /// Shorter sentences rarely mean anything on their own.
 const SHORT: usize = 25;
 /// Minimum worth of a sentence from before the closing message: a cause with a name in it qualifies, a plain account
 /// does not.
-const WORTH_ASIDE: f64 = 0.9;
+const MIN_EARLIER_WORTH: f64 = 0.9;
 
 /// The sentences kept of a turn.
 #[derive(Debug, Default)]
@@ -32,19 +32,19 @@ pub(super) struct Substance {
 }
 
 impl Substance {
-    pub(super) fn of(closing: &[Sentence], aside: &[Sentence]) -> Self {
+    pub(super) fn of(closing: &[Sentence], earlier: &[Sentence]) -> Self {
         let open: Vec<&Sentence> = closing.iter().filter(|sentence| sentence.role == Role::Next).collect();
         let mut seen = HashSet::new();
         let mut new = |sentence: &&Sentence| is_telling(sentence) && seen.insert(fingerprint(&sentence.text));
         let closing: Vec<&Sentence> = closing.iter().filter(&mut new).collect();
-        let aside: Vec<&Sentence> = aside.iter().filter(&mut new).collect();
+        let earlier: Vec<&Sentence> = earlier.iter().filter(&mut new).collect();
         let (narrative, left) = best(&closing, NARRATIVE, usize::MAX, f64::MIN);
         let knowledge: Vec<&Sentence> =
             left.into_iter().filter(|sentence| sentence.role.is_knowledge()).collect();
         let (mut facts, _) = best(&knowledge, STATEMENTS, usize::MAX, f64::MIN);
         let used: usize = facts.iter().map(|sentence| sentence.text.chars().count()).sum();
         let room = STATEMENTS.saturating_sub(used);
-        facts.extend(best(&aside, room, MAX_SET_ASIDE, WORTH_ASIDE).0);
+        facts.extend(best(&earlier, room, MAX_EARLIER_SENTENCES, MIN_EARLIER_WORTH).0);
         let (open, _) = best(&open, OPEN_ENDS, usize::MAX, f64::MIN);
         let owned = |sentences: Vec<&Sentence>| sentences.into_iter().map(shortened).collect();
         Self { narrative: owned(narrative), facts: owned(facts), open: owned(open) }

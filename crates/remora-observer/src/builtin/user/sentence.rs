@@ -9,7 +9,7 @@ const MIN_WORD_LEN: usize = 3;
 
 /// A sentence as the user typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct UserSentence {
     pub(super) text: String,
     /// In lower case, without quotations and without the opening words.
     words: Vec<String>,
@@ -18,7 +18,7 @@ pub(super) struct Said {
     pub(super) is_question: bool,
 }
 
-impl Said {
+impl UserSentence {
     pub(super) fn new(sentence: &str) -> Self {
         let text = unwrapped(sentence);
         let mut words = words(&without_quotes(text));
