@@ -12,7 +12,7 @@ use remora_core::host::Host;
 use remora_core::intake::{Document, Intake};
 use remora_core::privacy::clean_text;
 use remora_core::settings::Capture;
-use remora_core::text::{Excerpt, prefix};
+use remora_core::text::{Excerpt, ExcerptLimit, prefix};
 use remora_hosts::transcript::{self, Entry, Line};
 use remora_store::{DataDir, ReadTo, Said, Transcript, log, pause};
 use remora_sys::file::{Lines, is_absent, read_lines, read_next_lines, real_path};
@@ -25,9 +25,9 @@ const MAX_PAST_BYTES: u64 = 16 << 20;
 /// Bytes read to see whether a transcript ends in a call. Parallel calls return within fewer.
 const MAX_END_BYTES: u64 = 512 << 10;
 /// Length limits in bytes (head, tail): one text, a digest, and a command that never returned.
-const TEXT: (usize, usize) = (8 << 10, 4 << 10);
-const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
-const COMMAND: (usize, usize) = (100, 0);
+const TEXT: ExcerptLimit = ExcerptLimit { head: 8 << 10, tail: 4 << 10 };
+const DIGEST: ExcerptLimit = ExcerptLimit { head: 32 << 10, tail: 16 << 10 };
+const COMMAND: ExcerptLimit = ExcerptLimit { head: 100, tail: 0 };
 /// Size limit for all texts of a turn, in bytes; the latest are kept.
 const MAX_SAID: usize = 64 << 10;
 /// Two texts count as equal if this many bytes at their beginnings are. The rest may have been cut in one of them.
@@ -319,8 +319,8 @@ impl TurnMessages {
 }
 
 /// Cuts last, so that a cut cannot hide a secret from the rules.
-fn clean(text: &str, (head, tail): (usize, usize)) -> String {
-    Excerpt::shorten(clean_text(text).trim(), head, tail)
+fn clean(text: &str, limit: ExcerptLimit) -> String {
+    Excerpt::shorten(clean_text(text).trim(), limit)
 }
 
 fn entry(host: Host, line: &[u8]) -> Option<Entry> {
