@@ -8,7 +8,7 @@ use remora_core::prose::fnv1a;
 use remora_store::search::Outline;
 use rustc_hash::FxHashMap;
 
-use crate::answer::{Ranked, Shown, may_speak};
+use crate::answer::{Ranked, DocumentHit, may_speak};
 use crate::fusion::Candidate;
 use crate::words::spans;
 
@@ -93,9 +93,9 @@ fn turn_of(outline: &Outline) -> Option<(SessionId, i64)> {
 }
 
 /// Folds duplicates into the best of them. Returns the hits removed.
-pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> Vec<RecordId> {
+pub(crate) fn duplicates(hits: &mut Vec<DocumentHit>) -> Vec<RecordId> {
     let mut gone = Vec::new();
-    let mut kept: Vec<(Shown, DocumentWords)> = Vec::with_capacity(hits.len());
+    let mut kept: Vec<(DocumentHit, DocumentWords)> = Vec::with_capacity(hits.len());
     for shown in hits.drain(..) {
         let own = DocumentWords::of(&shown.text);
         let same = kept.iter_mut().find(|(other, others)| {
@@ -116,13 +116,13 @@ pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> Vec<RecordId> {
 }
 
 /// Removes observations whose replacement was found, too. Returns the hits removed.
-pub(crate) fn superseded(hits: &mut Vec<Shown>) -> Vec<RecordId> {
+pub(crate) fn superseded(hits: &mut Vec<DocumentHit>) -> Vec<RecordId> {
     let found: Vec<i64> = hits
         .iter()
         .filter(|shown| shown.hit.kind == RecordKind::Observation)
         .map(|shown| shown.hit.id.number)
         .collect();
-    let is_replaced = |shown: &mut Shown| shown.hit.superseded_by.is_some_and(|by| found.contains(&by.0));
+    let is_replaced = |shown: &mut DocumentHit| shown.hit.superseded_by.is_some_and(|by| found.contains(&by.0));
     hits.extract_if(.., is_replaced).map(|shown| shown.hit.id).collect()
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct CommonWords {
 
 impl CommonWords {
     /// Clears the cache if the number of documents has changed by more than a tenth.
-    fn follow(&mut self, documents: usize) {
+    fn clear_if_outdated(&mut self, documents: usize) {
         if documents.abs_diff(self.documents) > self.documents / 10 {
             self.words.clear();
             self.documents = documents;
@@ -102,7 +102,7 @@ pub(crate) fn weigh(
     pairs: &Pairs,
 ) -> Result<Vec<Weighed>, StoreError> {
     let documents = store.index().count(DocumentsWith::Anything)?;
-    common.follow(documents);
+    common.clear_if_outdated(documents);
     let mut weighed = Vec::with_capacity(question.terms.len());
     for term in &question.terms {
         let frequency = match pairs.frequency(&term.word) {

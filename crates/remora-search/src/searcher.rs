@@ -38,12 +38,12 @@ const FOREIGN: &str = "the built-in model knows English only";
 /// Runs searches. Keeps the vectors it needs in memory.
 #[derive(Debug, Default)]
 pub struct Searcher {
-    kept: Mutex<Kept>,
+    cache: Mutex<SearchCache>,
 }
 
 /// State that makes the next query faster.
 #[derive(Debug, Default)]
-struct Kept {
+struct SearchCache {
     resident: Resident,
     common: CommonWords,
 }
@@ -83,8 +83,8 @@ impl Searcher {
         let pool = ((query.offset + query.limit) * 3).clamp(POOL, MAX_POOL);
         let wants_meaning = query.mode != Mode::Text;
         let wants_words = query.mode != Mode::Semantic;
-        let mut kept = self.kept();
-        let Kept { resident, common } = &mut *kept;
+        let mut cache = self.cache();
+        let SearchCache { resident, common } = &mut *cache;
         if wants_meaning {
             resident.refresh(store, filters.scope)?;
         }
@@ -167,16 +167,16 @@ impl Searcher {
 
     /// Drops vectors that were not used for `idle`. The daemon calls it periodically.
     pub fn unload_idle(&self, idle: Duration) {
-        self.kept().resident.unload_idle(idle);
+        self.cache().resident.unload_idle(idle);
     }
 
     /// Memory used by the vectors, in bytes.
     pub fn resident_bytes(&self) -> usize {
-        self.kept().resident.bytes()
+        self.cache().resident.bytes()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, SearchCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
