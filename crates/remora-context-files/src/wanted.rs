@@ -10,7 +10,7 @@ use remora_store::{Recall, Store, StoreError};
 
 use crate::folder::{Folder, Refusal};
 use crate::repository::Repository;
-use crate::section::Left;
+use crate::section::Remainder;
 use crate::{Outcome, What};
 
 const CLAUDE_MD: &str = "CLAUDE.md";
@@ -53,7 +53,7 @@ impl Wanted {
     }
 
     /// Whether the rest of the file, without the section, is ours too.
-    pub(crate) fn is_all_of(&self, left: &Left) -> bool {
+    pub(crate) fn is_all_of(&self, left: &Remainder) -> bool {
         let text = left.text.trim();
         left.made && (text.is_empty() || text == self.preamble.trim())
     }

@@ -41,7 +41,7 @@ pub struct Remote {
     name: String,
     retry_clock: Mutex<RetryClock>,
     /// Learned from the first answer. Locked while that request runs, so that only one is sent.
-    acquaintance: tokio::sync::Mutex<Option<Acquaintance>>,
+    profile: tokio::sync::Mutex<Option<VectorProfile>>,
     /// Whether a query whose caller gave up is still running.
     owes_answer: AtomicBool,
     /// Duration and time of the last query.
@@ -49,7 +49,7 @@ pub struct Remote {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Acquaintance {
+struct VectorProfile {
     dimensions: usize,
     closeness: Closeness,
 }
@@ -104,7 +104,7 @@ impl Remote {
             name: format!("{provider}/{model}{place}"),
             model,
             retry_clock: Mutex::default(),
-            acquaintance: tokio::sync::Mutex::default(),
+            profile: tokio::sync::Mutex::default(),
             owes_answer: AtomicBool::new(false),
             pace: Mutex::default(),
         })
@@ -122,10 +122,10 @@ impl Remote {
 
     /// The name of its vectors, including their dimensions.
     pub async fn vectors_name(&self) -> Result<String, EmbedError> {
-        Ok(self.name_of(self.acquainted().await?))
+        Ok(self.name_of(self.profile().await?))
     }
 
-    fn name_of(&self, known: Acquaintance) -> String {
+    fn name_of(&self, known: VectorProfile) -> String {
         format!("{}/{}", self.name, known.dimensions)
     }
 
@@ -150,7 +150,7 @@ impl Remote {
         text: &str,
         limit: Duration,
     ) -> Result<Embeddings, EmbedError> {
-        let is_known = self.acquaintance.try_lock().is_ok_and(|known| known.is_some());
+        let is_known = self.profile.try_lock().is_ok_and(|known| known.is_some());
         let pace = *self.pace.lock().unwrap_or_else(PoisonError::into_inner);
         let is_slow = pace.is_some_and(|(took, at)| took > limit && at.elapsed() < MEMORY_OF_SLOWNESS);
         if let Some(outage) = self.outage() {
@@ -187,11 +187,11 @@ impl Remote {
 
     /// Returns one vector per text. Fails at once while it is too early to retry.
     pub async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Embeddings, EmbedError> {
-        let known = self.acquainted().await?;
+        let known = self.profile().await?;
         let made = self.attempt(self.exchange(texts, purpose), purpose == Purpose::Question).await?;
         let model = self.name_of(known);
         if let Some(other) = made.iter().map(Vec::len).find(|length| *length != known.dimensions) {
-            *self.acquaintance.lock().await = None;
+            *self.profile.lock().await = None;
             let was = known.dimensions;
             return Err(self.failed(&format!("its vectors had {was} numbers and have {other} now"), None));
         }
@@ -199,8 +199,8 @@ impl Remote {
     }
 
     /// Dimensions and meaning of its cosines, learned from the first request.
-    async fn acquainted(&self) -> Result<Acquaintance, EmbedError> {
-        let mut known = self.acquaintance.lock().await;
+    async fn profile(&self) -> Result<VectorProfile, EmbedError> {
+        let mut known = self.profile.lock().await;
         if let Some(known) = *known {
             return Ok(known);
         }
@@ -217,7 +217,7 @@ impl Remote {
         };
         let (questions, answers, dimensions) = self.attempt(examples, false).await?;
         let closeness = Closeness::measured(&questions, &answers);
-        Ok(*known.insert(Acquaintance { dimensions, closeness }))
+        Ok(*known.insert(VectorProfile { dimensions, closeness }))
     }
 
     /// Runs an exchange if the backoff allows one, and updates the health with the result. With

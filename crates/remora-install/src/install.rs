@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::diff;
 use crate::entry::{self, Format, Unfit};
-use crate::file::{Found, Refused, missing_folders};
+use crate::file::{FileSnapshot, Refused, missing_folders};
 use crate::receipt::{self, ChangedFile, FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, Recipe, Wanted};
 use crate::{InstallEnv, Lock, words};
@@ -66,7 +66,7 @@ pub enum Change {
 /// A file that is ready to be written.
 #[derive(Debug)]
 struct Ready {
-    found: Found,
+    found: FileSnapshot,
     after: String,
     before: Option<String>,
     record: ChangedFile,
@@ -108,7 +108,7 @@ pub fn plan(
             let path = wanted.path.clone();
             match plan_file(env, recipe.host, &wanted, installed) {
                 Ok((change, ready)) => {
-                    let after = Found { text: Some(ready.after.clone()), ..ready.found.clone() };
+                    let after = FileSnapshot { text: Some(ready.after.clone()), ..ready.found.clone() };
                     let warning = recipe.ignores(ready.record.format, after.body());
                     FilePlan { path, change, warning, ready: Some(ready) }
                 }
@@ -142,7 +142,7 @@ fn plan_file(
     wanted: &Wanted,
     installed: Option<&Installed>,
 ) -> Result<(Change, Ready), Problem> {
-    let found = Found::read(&wanted.path)?;
+    let found = FileSnapshot::read(&wanted.path)?;
     let known = installed.and_then(|installed| installed.file(&wanted.path));
     let base = base(env, host, &found, &wanted.content, known)?;
     let (format, after, entries, created) = match &wanted.content {
@@ -180,11 +180,11 @@ fn plan_file(
 fn base(
     env: &InstallEnv,
     host: Host,
-    found: &Found,
+    found: &FileSnapshot,
     content: &Content,
     known: Option<&ChangedFile>,
-) -> Result<Found, Problem> {
-    let without = |text: Option<String>| Found { text, ..found.clone() };
+) -> Result<FileSnapshot, Problem> {
+    let without = |text: Option<String>| FileSnapshot { text, ..found.clone() };
     let Some(text) = &found.text else { return Ok(without(None)) };
     if let Some(known) = known
         && Hash::of(text) == known.after
@@ -298,7 +298,7 @@ fn write(files: &[Ready]) -> Result<(), (PathBuf, Refused)> {
         }
         if let Err(reason) = file.found.replace(Some(&file.after)) {
             for written in files[..number].iter().rev() {
-                let now = Found { text: Some(written.after.clone()), ..written.found.clone() };
+                let now = FileSnapshot { text: Some(written.after.clone()), ..written.found.clone() };
                 // Only the first error is reported.
                 let _ = now.replace(written.found.text.as_deref());
                 remove_folders(&written.record.folders);

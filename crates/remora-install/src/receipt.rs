@@ -181,17 +181,17 @@ pub(crate) fn forget_others(dir: &Path, receipt: &Receipt) {
 pub fn is_stale(dir: &Path, host: Host) -> bool {
     // Parses only the needed members, to keep the start of a session fast.
     #[derive(Deserialize)]
-    struct Glance {
+    struct ReceiptHead {
         format: u32,
-        installed: Vec<Which>,
+        installed: Vec<InstalledHead>,
     }
     #[derive(Deserialize)]
-    struct Which {
+    struct InstalledHead {
         host: Host,
         format: u32,
     }
     let Ok(text) = read_small(&dir.join(NAME)) else { return false };
-    let Ok(glance) = serde_json::from_str::<Glance>(&text) else { return false };
+    let Ok(glance) = serde_json::from_str::<ReceiptHead>(&text) else { return false };
     glance.format < FORMAT
         && glance.installed.iter().any(|installed| installed.host == host && installed.format < FORMAT)
 }

@@ -8,7 +8,7 @@ use remora_core::host::Host;
 use serde::Serialize;
 
 use crate::entry;
-use crate::file::Found;
+use crate::file::FileSnapshot;
 use crate::receipt::{FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, RECIPES, Recipe, recipe};
 use crate::{InstallEnv, toml, words};
@@ -109,7 +109,7 @@ fn look(
     for wanted in recipe.wanted(&ask) {
         let path = wanted.path.display();
         let unreadable = |reason: String| Hooks::Unreadable { reason: format!("{path}: {reason}") };
-        let found = match Found::look(&wanted.path) {
+        let found = match FileSnapshot::look(&wanted.path) {
             Ok(found) => found,
             Err(reason) => return unreadable(reason.to_string()),
         };
@@ -176,7 +176,7 @@ fn look(
 /// Whether Claude Code has our plugin enabled.
 pub fn has_plugin(env: &InstallEnv) -> bool {
     let Some(recipe) = recipe(Host::ClaudeCode) else { return false };
-    let Ok(found) = Found::look(&recipe.folder_of(env).join("settings.json")) else { return false };
+    let Ok(found) = FileSnapshot::look(&recipe.folder_of(env).join("settings.json")) else { return false };
     let Ok(settings) = serde_json::from_str::<serde_json::Value>(found.body()) else { return false };
     let plugins = settings["enabledPlugins"].as_object();
     plugins.is_some_and(|plugins| {
@@ -227,7 +227,8 @@ fn is_record(path: &Path) -> bool {
 /// Whether the host requires the user to confirm hooks and has no record of that.
 fn is_untrusted(recipe: &Recipe, ask: &Ask) -> bool {
     let is_recorded = |path: &Path, at: &[String]| {
-        Found::look(path).is_ok_and(|found| toml::value(found.body(), at).is_ok_and(|value| value.is_some()))
+        FileSnapshot::look(path)
+            .is_ok_and(|found| toml::value(found.body(), at).is_ok_and(|value| value.is_some()))
     };
     (recipe.leftovers)(ask).iter().any(|table| !is_recorded(&table.path, &table.at))
 }

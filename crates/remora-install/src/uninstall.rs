@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::diff;
 use crate::entry::{self, Format};
-use crate::file::Found;
+use crate::file::FileSnapshot;
 use crate::install::{Problem, remove_folders};
 use crate::receipt::{self, ChangedFile, Hash, Receipt};
 use crate::recipe::{Ask, Content, Recipe};
@@ -37,7 +37,7 @@ pub struct FileRemoval {
     #[serde(flatten)]
     pub change: Back,
     #[serde(skip)]
-    found: Option<Found>,
+    found: Option<FileSnapshot>,
     #[serde(skip)]
     after: Option<String>,
     #[serde(skip)]
@@ -81,7 +81,7 @@ impl HostRemoval {
 pub fn plan(env: &InstallEnv, recipes: &[&'static Recipe], project: Option<&Path>) -> io::Result<Removal> {
     let receipt = Receipt::read(&env.data_dir)?;
     let mut hosts = Vec::new();
-    let mut left = Left::new();
+    let mut left = Contents::new();
     for recipe in recipes {
         // A file may have entries for the user and for a project. The latest installation is removed first.
         let mut projects: Vec<Option<PathBuf>> = receipt
@@ -109,14 +109,14 @@ pub fn plan(env: &InstallEnv, recipes: &[&'static Recipe], project: Option<&Path
 }
 
 /// Content of files after the previous steps; `None` is a deleted file.
-type Left = HashMap<PathBuf, Option<String>>;
+type Contents = HashMap<PathBuf, Option<String>>;
 
 fn files(
     env: &InstallEnv,
     recipe: &Recipe,
     project: Option<&Path>,
     receipt: &Receipt,
-    left: &mut Left,
+    left: &mut Contents,
 ) -> Vec<FileRemoval> {
     let ask = Ask { env, project, allow: true };
     let known = receipt.of(recipe.host, project);
@@ -137,8 +137,8 @@ fn files(
         let leftovers: Vec<&[String]> =
             leftovers.iter().filter(|table| table.path == wanted.path).map(|table| &table.at[..]).collect();
         let folders = known.map_or_else(Vec::new, |known| known.folders.clone());
-        let found = Found::read(&wanted.path).map(|found| match left.get(&wanted.path) {
-            Some(text) => Found { text: text.clone(), ..found },
+        let found = FileSnapshot::read(&wanted.path).map(|found| match left.get(&wanted.path) {
+            Some(text) => FileSnapshot { text: text.clone(), ..found },
             None => found,
         });
         let removal = found
@@ -164,11 +164,11 @@ fn files(
 fn file(
     env: &InstallEnv,
     host: Host,
-    found: Found,
+    found: FileSnapshot,
     wanted: &crate::recipe::Wanted,
     known: Option<&ChangedFile>,
     leftovers: &[&[String]],
-) -> Result<(Back, Found, Option<String>), Problem> {
+) -> Result<(Back, FileSnapshot, Option<String>), Problem> {
     let Some(text) = found.text.clone() else { return Ok((Back::None, found, None)) };
     if let Some(known) = known {
         let hash = Hash::of(&text);

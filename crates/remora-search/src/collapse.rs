@@ -8,7 +8,7 @@ use remora_core::prose::fnv1a;
 use remora_store::search::Outline;
 use rustc_hash::FxHashMap;
 
-use crate::answer::{Ranked, DocumentHit, may_speak};
+use crate::answer::{DocumentHit, Ranked, may_speak};
 use crate::fusion::Candidate;
 use crate::words::spans;
 
@@ -122,7 +122,8 @@ pub(crate) fn superseded(hits: &mut Vec<DocumentHit>) -> Vec<RecordId> {
         .filter(|shown| shown.hit.kind == RecordKind::Observation)
         .map(|shown| shown.hit.id.number)
         .collect();
-    let is_replaced = |shown: &mut DocumentHit| shown.hit.superseded_by.is_some_and(|by| found.contains(&by.0));
+    let is_replaced =
+        |shown: &mut DocumentHit| shown.hit.superseded_by.is_some_and(|by| found.contains(&by.0));
     hits.extract_if(.., is_replaced).map(|shown| shown.hit.id).collect()
 }
 

@@ -117,8 +117,8 @@ impl Searcher {
             if !resident.holds(&embedded.model, vector.len()) {
                 resident.load(store, filters.scope, &embedded.model, vector.len())?;
             }
-            let look = Look { resident, vector, within };
-            meaning = by_meaning(store, &look, &words, nearest)?;
+            let search = VectorSearch { resident, vector, within };
+            meaning = by_meaning(store, &search, &words, nearest)?;
             if meaning.background.is_none() {
                 no_vectors = Some("nothing is embedded yet".to_owned());
             }
@@ -219,17 +219,17 @@ fn nearest_here(
     if is_explicit || !resident.holds(&embedded.model, vector.len()) {
         return None;
     }
-    Some(Look { resident, vector, within }.nearest())
+    Some(VectorSearch { resident, vector, within }.nearest())
 }
 
 /// The nearest documents, and the cosines of those that words found.
 fn by_meaning(
     store: &Store,
-    look: &Look<'_>,
+    search: &VectorSearch<'_>,
     words: &Lexical,
     nearest: Option<Vec<Near>>,
 ) -> Result<Meaning, StoreError> {
-    let Look { resident, vector, within: Within { filters, .. } } = *look;
+    let VectorSearch { resident, vector, within: Within { filters, .. } } = *search;
     let Some(background) = resident.background(filters.scope, vector) else {
         return Ok(Meaning::default());
     };
@@ -237,7 +237,7 @@ fn by_meaning(
     let nearest = if words.strict {
         Vec::new()
     } else {
-        look.passing(store, nearest.unwrap_or_else(|| look.nearest()))?
+        search.passing(store, nearest.unwrap_or_else(|| search.nearest()))?
     };
     let known: HashSet<DocumentId> = nearest.iter().map(|near| near.document).collect();
     let others: Vec<DocumentId> =
@@ -250,13 +250,13 @@ fn by_meaning(
 ///
 /// Filters are SQL, vectors are in memory. Usually enough of the nearest documents pass. If not, the filters are so
 /// narrow that it is cheaper to list all documents that pass and compare those.
-struct Look<'a> {
+struct VectorSearch<'a> {
     resident: &'a Resident,
     vector: &'a [f32],
     within: Within<'a>,
 }
 
-impl Look<'_> {
+impl VectorSearch<'_> {
     /// The nearest documents, before filters are checked.
     fn nearest(&self) -> Vec<Near> {
         let Within { filters, few, most } = self.within;

@@ -13,12 +13,12 @@ use crate::host::Host;
 
 /// A value as it was given: typed in `config.toml`, plain text in the environment and on the command line.
 #[derive(Debug)]
-pub(super) enum Given<'a> {
+pub(super) enum RawValue<'a> {
     Value(&'a Value),
     Text(&'a str),
 }
 
-impl Given<'_> {
+impl RawValue<'_> {
     /// The text without the quotes that a user may have typed because the file would need them.
     pub(super) fn text(&self) -> Option<Cow<'_, str>> {
         match self {
@@ -102,7 +102,7 @@ impl Given<'_> {
         if let Self::Text(text) = self
             && text.trim_start().starts_with('[')
         {
-            return Given::Value(&toml_value(text).ok_or_else(wrong)?).strings();
+            return RawValue::Value(&toml_value(text).ok_or_else(wrong)?).strings();
         }
         if let Self::Value(Value::Array(items)) = self {
             return items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect();

@@ -21,7 +21,7 @@ pub use self::setting::Setting;
 // `Settings`, the structs of its sections, and for this module `SETTINGS`.
 pub use self::table::*;
 
-use self::given::Given;
+use self::given::RawValue;
 
 /// A given value that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -124,13 +124,13 @@ fn resolve(
         for name in setting.usual_variables {
             if let Some(text) = environment(name)
                 && !text.trim().is_empty()
-                && (setting.apply)(&mut settings, &Given::Text(&text)).is_ok()
+                && (setting.apply)(&mut settings, &RawValue::Text(&text)).is_ok()
             {
                 note(index, Source::Variable(name));
                 break;
             }
         }
-        let mut apply = |given: &Given<'_>, source: Source| match (setting.apply)(&mut settings, given) {
+        let mut apply = |given: &RawValue<'_>, source: Source| match (setting.apply)(&mut settings, given) {
             Ok(()) => note(index, source),
             Err(reason) => {
                 let place = match source {
@@ -141,10 +141,10 @@ fn resolve(
             }
         };
         if let Some(value) = table.get(setting.section()).and_then(|section| section.get(setting.key())) {
-            apply(&Given::Value(value), Source::File);
+            apply(&RawValue::Value(value), Source::File);
         }
         if let Some(text) = environment(setting.variable).filter(|_| !setting.limits_agents()) {
-            apply(&Given::Text(&text), Source::Variable(setting.variable));
+            apply(&RawValue::Text(&text), Source::Variable(setting.variable));
         }
     }
     if excludes_unreadably(text, &table, &problems, &environment) {

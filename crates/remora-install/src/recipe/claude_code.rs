@@ -10,7 +10,7 @@ use super::{
     server_arguments,
 };
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::ClaudeCode,
@@ -59,7 +59,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
         let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
         let command = &ask.env.command;
         let commands = READING_COMMANDS.iter().map(|name| format!("Bash({command} {name}:*)"));
-        let allow = |rule| Entry::new(&["permissions", "allow"], What::Element(rule));
+        let allow = |rule| Entry::new(&["permissions", "allow"], EntryKind::Element(rule));
         entries.extend(tools.chain(commands).map(allow));
     }
     // Loaded at once, because a model does not use a tool that it has to search for.
@@ -78,7 +78,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
         Wanted { path: settings, content: Content::Entries(Format::Json, entries) },
         Wanted {
             path: state(ask.env),
-            content: Content::Entries(Format::Json, vec![Entry { at, what: What::Server(server) }]),
+            content: Content::Entries(Format::Json, vec![Entry { at, what: EntryKind::Server(server) }]),
         },
     ]
 }

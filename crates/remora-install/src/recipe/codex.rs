@@ -10,8 +10,8 @@ use super::{
     command_line, event, groups, server_arguments,
 };
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
-use crate::file::Found;
+use crate::entry::{Entry, EntryKind, Format};
+use crate::file::FileSnapshot;
 use crate::json;
 use crate::words::is_hook;
 
@@ -63,7 +63,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
             server["tools"][tool] = json!({ "approval_mode": "approve" });
         }
     }
-    let server = Entry::new(&["mcp_servers", SERVER], What::Server(server));
+    let server = Entry::new(&["mcp_servers", SERVER], EntryKind::Server(server));
     let mut files = vec![
         Wanted { path: place.join("hooks.json"), content: Content::Entries(Format::Json, hooks) },
         Wanted { path: place.join("config.toml"), content: Content::Entries(Format::Toml, vec![server]) },
@@ -99,7 +99,7 @@ fn trust(ask: &Ask) -> Vec<Leftover> {
 
 /// Codex's names of our handlers in a file of hooks.
 fn keys(path: &Path) -> Vec<String> {
-    let Some(Value::Object(events)) = Found::look(path)
+    let Some(Value::Object(events)) = FileSnapshot::look(path)
         .ok()
         .and_then(|found| json::value(found.body()).ok().flatten())
         .and_then(|value| value.get("hooks").cloned())

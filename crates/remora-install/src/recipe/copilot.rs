@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Ask, Content, Recipe, SERVER, Wanted, command_line, server_arguments};
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::Copilot,
@@ -43,7 +43,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     let events: Map<String, Value> = EVENTS.iter().map(handler).collect();
     let text = format!("{:#}\n", json!({ "version": 1, "hooks": events }));
     let server = json!({ "type": "local", "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask), "tools": ["*"] });
-    let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
+    let server = Entry::new(&["mcpServers", SERVER], EntryKind::Server(server));
     vec![
         Wanted { path: hooks, content: Content::Whole(text) },
         Wanted {

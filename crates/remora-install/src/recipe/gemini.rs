@@ -10,7 +10,7 @@ use super::{
     event, groups, server_arguments,
 };
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::Gemini,
@@ -43,7 +43,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     let handler = |event: &Event| json!({ "name": "remora", "type": "command", "command": command, "timeout": event.timeout });
     let mut entries = groups(EVENTS, handler);
     let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
-    entries.push(Entry::new(&["mcpServers", SERVER], What::Server(server)));
+    entries.push(Entry::new(&["mcpServers", SERVER], EntryKind::Server(server)));
     let mut files =
         vec![Wanted { path: place.join("settings.json"), content: Content::Entries(Format::Json, entries) }];
     // Gemini ignores policies of a workspace.

@@ -18,7 +18,7 @@ use remora_sys::process::{find_program, quoted};
 use serde_json::{Value, json};
 
 use crate::InstallEnv;
-use crate::entry::{self, Entry, Format, What};
+use crate::entry::{self, Entry, EntryKind, Format};
 
 /// How Remora is installed in one host.
 #[expect(missing_debug_implementations, reason = "functions have none that says anything")]
@@ -146,7 +146,7 @@ fn groups(events: &[Event], handler: impl Fn(&Event) -> Value) -> Vec<Entry> {
         if let Some(matcher) = event.matcher {
             group["matcher"] = matcher.into();
         }
-        Entry::new(&["hooks", event.name], What::Hook(group))
+        Entry::new(&["hooks", event.name], EntryKind::Hook(group))
     };
     events.iter().map(group).collect()
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Ask, Content, Recipe, SERVER, Wanted, server_arguments};
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::Opencode,
@@ -40,7 +40,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     }
     let command: Vec<String> = [program.into_owned()].into_iter().chain(server_arguments(ask)).collect();
     let server = json!({ "type": "local", "command": command, "enabled": true });
-    let server = Entry::new(&["mcp", SERVER], What::Server(server));
+    let server = Entry::new(&["mcp", SERVER], EntryKind::Server(server));
     vec![
         Wanted { path: place.join("plugin/remora.js"), content: Content::Whole(plugin) },
         Wanted { path: configuration, content: Content::Entries(Format::Json, vec![server]) },

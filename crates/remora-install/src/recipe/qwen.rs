@@ -10,7 +10,7 @@ use super::{
     event, groups, server_arguments,
 };
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::Qwen,
@@ -45,11 +45,11 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     let handler = |event: &Event| json!({ "type": "command", "command": command, "timeout": event.timeout });
     let mut entries = groups(EVENTS, handler);
     let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
-    entries.push(Entry::new(&["mcpServers", SERVER], What::Server(server)));
+    entries.push(Entry::new(&["mcpServers", SERVER], EntryKind::Server(server)));
     if ask.allow {
         let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
         let commands = READING_COMMANDS.iter().map(|name| format!("Bash({} {name} *)", ask.env.command));
-        let allow = |rule| Entry::new(&["permissions", "allow"], What::Element(rule));
+        let allow = |rule| Entry::new(&["permissions", "allow"], EntryKind::Element(rule));
         entries.extend(tools.chain(commands).map(allow));
     }
     vec![Wanted { path: place.join("settings.json"), content: Content::Entries(Format::Json, entries) }]

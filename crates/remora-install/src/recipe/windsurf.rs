@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Ask, Content, Recipe, SERVER, Wanted, command_line, server_arguments};
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::Windsurf,
@@ -35,10 +35,10 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     };
     let command = command_line(ask, Host::Windsurf);
     let hook = |event: &&str| {
-        Entry::new(&["hooks", event], What::Hook(json!({ "command": command, "show_output": false })))
+        Entry::new(&["hooks", event], EntryKind::Hook(json!({ "command": command, "show_output": false })))
     };
     let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
-    let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
+    let server = Entry::new(&["mcpServers", SERVER], EntryKind::Server(server));
     vec![
         Wanted { path: hooks, content: Content::Entries(Format::Json, EVENTS.iter().map(hook).collect()) },
         Wanted {
