@@ -255,18 +255,14 @@ impl Stretches {
     /// turns and contain the same words, so it is searched from its end. If the host wrote the prompt in other words,
     /// the latest turn is the last stretch.
     fn position(&self, transcript: &Transcript, number: i64, prompt: &str) -> Option<usize> {
-        let is_it = |stretch: &TurnSlice| {
-            let same = |asked: &String| beginning(asked) == beginning(prompt);
-            !stretch.withheld && stretch.asked.as_ref().is_some_and(same)
-        };
+        let is_it = |stretch: &TurnSlice| stretch.begins_with(prompt);
         let found = if transcript.turn.is_some() || transcript.is_past {
             self.all.iter().position(is_it)
         } else {
             let later = usize::try_from(transcript.latest_turn - number).unwrap_or_default();
             let until = self.all.len().saturating_sub(later);
             // The prompt of the turn that just began may not be written yet.
-            let last = |stretches: &[TurnSlice]| stretches.iter().rposition(is_it);
-            last(&self.all[..until]).or_else(|| last(&self.all))
+            self.all[..until].iter().rposition(is_it).or_else(|| self.all.iter().rposition(is_it))
         };
         let last = self.all.len() - 1;
         let is_last = number == transcript.latest_turn && last > 0 && !self.all[last].withheld;
@@ -293,6 +289,10 @@ impl Stretches {
 }
 
 impl TurnSlice {
+    fn begins_with(&self, prompt: &str) -> bool {
+        !self.withheld && self.asked.as_ref().is_some_and(|asked| beginning(asked) == beginning(prompt))
+    }
+
     fn say(&mut self, said: Said) {
         if !said.text.is_empty() {
             self.said.push(said);

@@ -166,11 +166,11 @@ fn excludes_unreadably(
     if environment(setting.variable).is_some() {
         return problems.iter().any(|problem| problem.place == setting.variable);
     }
-    let is_lost = |problem: &Problem| {
+    let is_lost = problems.iter().any(|problem| {
         (problem.place == "config.toml" && text.contains(setting.key()))
             || problem.place.starts_with(EXCLUSIONS)
-    };
-    problems.iter().any(is_lost) || has_stray_exclusions(table, "")
+    });
+    is_lost || has_stray_exclusions(table, "")
 }
 
 /// Whether a key that is probably meant as the list of exclusions has another name, or is in another section.
@@ -218,15 +218,17 @@ pub fn nearest(name: &str) -> Option<&'static Setting> {
             || setting.name.replace(['.', '_'], "-") == name.replace(['.', '_'], "-")
     };
     SETTINGS.iter().find(same).or_else(|| {
-        let distance = |setting: &Setting| {
-            let key = strsim::damerau_levenshtein(setting.key(), &name);
-            key.min(strsim::damerau_levenshtein(setting.name, &name))
-        };
-        let near = SETTINGS.iter().map(|setting| (distance(setting), setting));
+        let near = SETTINGS.iter().map(|setting| (distance(setting, &name), setting));
         near.filter(|(distance, _)| *distance <= (name.len() / 3).min(4))
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, setting)| setting)
     })
+}
+
+/// How many letters differ between a name and a setting, with or without its section.
+fn distance(setting: &Setting, name: &str) -> usize {
+    let key = strsim::damerau_levenshtein(setting.key(), name);
+    key.min(strsim::damerau_levenshtein(setting.name, name))
 }
 
 /// The line number and the error, without the line itself, which may contain a key.

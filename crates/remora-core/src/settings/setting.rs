@@ -78,7 +78,7 @@ impl Setting {
 /// }
 /// ```
 ///
-/// The reader is a method of `Given` that returns the type. How a value is shown and which words it accepts follows
+/// The reader is a method of `RawValue` that returns the type. How a value is shown and which words it accepts follows
 /// from the type: see `value.rs`.
 macro_rules! settings {
     ($(

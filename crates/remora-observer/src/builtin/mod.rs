@@ -14,7 +14,6 @@ mod title;
 mod traps;
 mod user;
 
-use remora_core::event::Change;
 use remora_core::memory::{Memory, Observation, ObservationType};
 use remora_core::prose::{Normal, Role, Sentence, heading, plan_heading, sentences};
 use remora_core::text::one_line;
@@ -69,9 +68,8 @@ impl<'a> TurnAnalysis<'a> {
         let plan = plan_heading(&turn.prompt).map(|_| &turn.prompt);
         let earlier = turn.said.iter().chain(plan).chain(bodies).chain(&turn.reports).chain(&turn.digest);
         let earlier = earlier.flat_map(|message| sentences(message)).collect();
-        let is_code = |change: &Change| !is_document(&change.path);
-        let verdict =
-            checks::verdict(turn, turn.changes.iter().rposition(is_code).map_or(0, |last| last + 1));
+        let last_code = turn.changes.iter().rposition(|change| !is_document(&change.path));
+        let verdict = checks::verdict(turn, last_code.map_or(0, |last| last + 1));
         Self {
             kind: kind(turn, &closing, verdict.as_ref(), &commits),
             earlier,
@@ -128,13 +126,16 @@ impl<'a> TurnAnalysis<'a> {
         let plan = plan_heading(&self.turn.prompt).or_else(|| self.document_heading()).map(Source::Plan);
         let said = self.closing.iter().chain(&self.earlier).map(Source::Sentence);
         let chosen = title::choose(commit.into_iter().chain(plan).chain(said), self.kind);
-        let made = || {
-            self.title_of_traps().or_else(|| self.title_of_request()).or_else(|| {
-                let files = names(&self.turn.files_modified());
-                (!files.is_empty()).then(|| title::limit(&format!("Changed {}", list(&files, 3))))
-            })
-        };
-        chosen.map(|(title, source)| (title, Some(source))).or_else(|| Some((made()?, None)))
+        if let Some((title, source)) = chosen {
+            return Some((title, Some(source)));
+        }
+        let made = self.title_of_traps().or_else(|| self.title_of_request());
+        made.or_else(|| self.title_of_files()).map(|title| (title, None))
+    }
+
+    fn title_of_files(&self) -> Option<String> {
+        let files = names(&self.turn.files_modified());
+        (!files.is_empty()).then(|| title::limit(&format!("Changed {}", list(&files, 3))))
     }
 
     /// The heading of a document, if only documents were written.

@@ -35,9 +35,8 @@ impl Substance {
     pub(super) fn of(closing: &[Sentence], earlier: &[Sentence]) -> Self {
         let open: Vec<&Sentence> = closing.iter().filter(|sentence| sentence.role == Role::Next).collect();
         let mut seen = HashSet::new();
-        let mut new = |sentence: &&Sentence| is_telling(sentence) && seen.insert(fingerprint(&sentence.text));
-        let closing: Vec<&Sentence> = closing.iter().filter(&mut new).collect();
-        let earlier: Vec<&Sentence> = earlier.iter().filter(&mut new).collect();
+        let closing = telling(closing, &mut seen);
+        let earlier = telling(earlier, &mut seen);
         let (narrative, left) = best(&closing, NARRATIVE, usize::MAX, f64::MIN);
         let knowledge: Vec<&Sentence> =
             left.into_iter().filter(|sentence| sentence.role.is_knowledge()).collect();
@@ -46,17 +45,13 @@ impl Substance {
         let room = STATEMENTS.saturating_sub(used);
         facts.extend(best(&earlier, room, MAX_EARLIER_SENTENCES, MIN_EARLIER_WORTH).0);
         let (open, _) = best(&open, OPEN_ENDS, usize::MAX, f64::MIN);
-        let owned = |sentences: Vec<&Sentence>| sentences.into_iter().map(shortened).collect();
-        Self { narrative: owned(narrative), facts: owned(facts), open: owned(open) }
+        Self { narrative: shortened(narrative), facts: shortened(facts), open: shortened(open) }
     }
 
     /// Removes a sentence that is identical to the title.
     pub(super) fn without(mut self, title: &str) -> Self {
-        let is_title = |sentence: &Sentence| {
-            title::of_sentence(&sentence.text).is_some_and(|own| own == title && !is_cut(sentence, title))
-        };
-        self.narrative.retain(|sentence| !is_title(sentence));
-        self.facts.retain(|sentence| !is_title(sentence));
+        self.narrative.retain(|sentence| !is_title(sentence, title));
+        self.facts.retain(|sentence| !is_title(sentence, title));
         self
     }
 
@@ -70,10 +65,24 @@ impl Substance {
     }
 }
 
+/// The sentences that say something, each once.
+fn telling<'a>(sentences: &'a [Sentence], seen: &mut HashSet<u64>) -> Vec<&'a Sentence> {
+    let telling = sentences.iter().filter(|sentence| is_telling(sentence));
+    telling.filter(|sentence| seen.insert(fingerprint(&sentence.text))).collect()
+}
+
+fn is_title(sentence: &Sentence, title: &str) -> bool {
+    title::of_sentence(&sentence.text).is_some_and(|own| own == title && !is_cut(sentence, title))
+}
+
 /// Whether a title leaves out part of its sentence.
 fn is_cut(sentence: &Sentence, title: &str) -> bool {
-    let end = |text: &str| fingerprint(text.rsplit(' ').next().unwrap_or_default());
-    end(sentence.text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '`')) != end(title)
+    let whole = sentence.text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '`');
+    last_word(whole) != last_word(title)
+}
+
+fn last_word(text: &str) -> u64 {
+    fingerprint(text.rsplit(' ').next().unwrap_or_default())
 }
 
 /// Whether a sentence says something that stays true after the turn.
@@ -121,6 +130,9 @@ fn best<'a>(
     (kept, rest)
 }
 
-fn shortened(sentence: &Sentence) -> Sentence {
-    Sentence { text: one_line(&sentence.text, STATEMENT), ..sentence.clone() }
+fn shortened(sentences: Vec<&Sentence>) -> Vec<Sentence> {
+    sentences
+        .into_iter()
+        .map(|sentence| Sentence { text: one_line(&sentence.text, STATEMENT), ..sentence.clone() })
+        .collect()
 }

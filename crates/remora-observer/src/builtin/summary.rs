@@ -95,8 +95,8 @@ impl TurnAnalysis<'_> {
     fn next_steps(&self) -> String {
         let digest = self.earlier.iter().filter(|_| self.turn.digest.is_some());
         let said = self.closing.iter().chain(digest);
-        let is_open = |sentence: &&Sentence| sentence.role == Role::Next || is_given_up(sentence);
-        let mut steps: Vec<String> = said.filter(is_open).map(|sentence| ended(&sentence.text)).collect();
+        let open = said.filter(|sentence| sentence.role == Role::Next || is_given_up(sentence));
+        let mut steps: Vec<String> = open.map(|sentence| ended(&sentence.text)).collect();
         if matches!(self.verdict, Some(CheckResult::StillFails { .. } | CheckResult::NotRunAgain { .. })) {
             steps.extend(self.proof());
         }

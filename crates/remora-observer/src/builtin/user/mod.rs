@@ -159,8 +159,7 @@ fn we_do(sentence: &UserSentence) -> bool {
     if sentence.has(WE_DO) {
         return true;
     }
-    let is_we = |at: &usize| sentence.word(*at) == Some("we");
-    (0..sentence.len()).filter(is_we).any(|at| {
+    (0..sentence.len()).filter(|at| sentence.word(*at) == Some("we")).any(|at| {
         let is_asked = at > 0 && sentence.word(at - 1).is_some_and(|before| NOT_BEFORE_WE.contains(&before));
         let verb = (at + 1..sentence.len())
             .find(|next| sentence.word(*next).is_some_and(|word| !BETWEEN.contains(&word)));
@@ -178,15 +177,17 @@ fn asks_first(sentence: &UserSentence) -> bool {
 /// "Use pnpm instead of npm": two names without an article. "Use a map instead of the list" is about the task.
 fn swaps(sentence: &UserSentence) -> bool {
     let Some(length) = sentence.begins(USE) else { return false };
-    let is_name = |word: Option<&str>| {
-        word.is_some_and(|word| {
-            !DETERMINERS.contains(&word) && word.starts_with(|c: char| c.is_alphabetic() || c == '`')
-        })
-    };
     let joint = INSTEAD.iter().find(|joint| sentence.find(joint) == Some(length + 1));
     let second = joint.map(|joint| length + 1 + joint.split(' ').count());
-    is_name(sentence.word(length))
-        && second.is_some_and(|at| is_name(sentence.word(at)) && sentence.len() == at + 1)
+    is_bare_name(sentence.word(length))
+        && second.is_some_and(|at| is_bare_name(sentence.word(at)) && sentence.len() == at + 1)
+}
+
+/// Whether a word may be a name without an article.
+fn is_bare_name(word: Option<&str>) -> bool {
+    word.is_some_and(|word| {
+        !DETERMINERS.contains(&word) && word.starts_with(|c: char| c.is_alphabetic() || c == '`')
+    })
 }
 
 /// How a sentence objects to an earlier statement.
@@ -271,12 +272,11 @@ fn refuted(typed: &[UserSentence], earlier: &[Claim]) -> Vec<ObservationId> {
     for sentence in typed.iter().take(AT_THE_BEGINNING) {
         let Some(objection) = objection(sentence) else { continue };
         let own = subjects(&sentence.text, &[LIGHT]);
-        let agrees = |text: &str| objection == Objection::Denial && is_negated(&UserSentence::new(text));
-        let contradicts = |text: &String| shared(&own, text) >= SHARED && !agrees(text);
-        let shares = |claim: &&Claim| claim.turns_back <= REACH && claim.sentences.iter().any(contradicts);
-        let nearest = earlier.iter().filter(shares).map(|claim| claim.turns_back).min();
-        let named = earlier.iter().filter(shares).filter(|claim| Some(claim.turns_back) == nearest);
-        refuted.extend(named.map(|claim| claim.observation));
+        let mut named: Vec<&Claim> = earlier.iter().filter(|claim| claim.turns_back <= REACH).collect();
+        named.retain(|claim| claim.sentences.iter().any(|claimed| contradicts(&own, objection, claimed)));
+        let nearest = named.iter().map(|claim| claim.turns_back).min();
+        named.retain(|claim| Some(claim.turns_back) == nearest);
+        refuted.extend(named.iter().map(|claim| claim.observation));
         let last: Vec<&Claim> = earlier.iter().filter(|claim| claim.turns_back == 1).collect();
         if let (true, Objection::Rejection, [only]) = (refuted.is_empty(), objection, last.as_slice()) {
             refuted.push(only.observation);
@@ -285,6 +285,12 @@ fn refuted(typed: &[UserSentence], earlier: &[Claim]) -> Vec<ObservationId> {
     refuted.sort_unstable();
     refuted.dedup();
     refuted
+}
+
+/// Whether an objection about the subjects `own` contradicts a sentence. Two negated sentences agree.
+fn contradicts(own: &[String], objection: Objection, claimed: &str) -> bool {
+    let agrees = objection == Objection::Denial && is_negated(&UserSentence::new(claimed));
+    shared(own, claimed) >= SHARED && !agrees
 }
 
 fn shared(own: &[String], sentence: &str) -> usize {
