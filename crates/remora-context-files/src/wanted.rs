@@ -77,10 +77,8 @@ pub(crate) fn folders_to_make(wanted: &[Wanted], root: &Folder) -> Vec<String> {
         let folders = wanted.folder().ancestors().filter(|folder| !folder.as_os_str().is_empty());
         let mut folders: Vec<&Path> = folders.collect();
         folders.reverse();
-        let is_missing = |folder: &&Path| matches!(root.walk(folder, |_| Ok(())), Err(Refusal::Missing));
-        missing.extend(
-            folders.into_iter().filter(is_missing).map(|folder| folder.to_string_lossy().into_owned()),
-        );
+        folders.retain(|folder| matches!(root.walk(folder, |_| Ok(())), Err(Refusal::Missing)));
+        missing.extend(folders.iter().map(|folder| folder.to_string_lossy().into_owned()));
     }
     missing
 }

@@ -84,12 +84,8 @@ impl Remote {
             let command = "`remora config set search.embedder_api_key -`";
             return Err(EmbedError(format!("{provider} needs a key: {command}")));
         }
-        let given = |text: &str, own: &'static str| {
-            if text.trim().is_empty() { own.to_owned() } else { text.trim().to_owned() }
-        };
-        let url = given(&settings.embedder_url, api.own_url());
-        let url = api.base_url(&url);
-        let model = given(&settings.embedder_model, api.own_model());
+        let url = api.base_url(given_or(&settings.embedder_url, api.own_url()));
+        let model = given_or(&settings.embedder_model, api.own_model()).to_owned();
         let key = Some(settings.embedder_api_key.clone()).filter(Secret::is_set);
         let http = Http::new(url, key, MAX_EXCHANGE).map_err(|error| {
             EmbedError(format!("search.embedder_url: {error}: `remora config set search.embedder_url URL`"))
@@ -301,6 +297,11 @@ impl Remote {
         let answer = self.http.post(url, headers, &body).await?;
         self.api.vectors(&answer, texts.len()).map_err(|reason| EmbedFailure::of_answer(&reason))
     }
+}
+
+/// What the user set, or the default of the API.
+fn given_or<'a>(given: &'a str, own: &'static str) -> &'a str {
+    if given.trim().is_empty() { own } else { given.trim() }
 }
 
 impl EmbedFailure {

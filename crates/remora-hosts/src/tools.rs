@@ -214,13 +214,12 @@ fn changes(text: &str) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     let lines = text.lines().skip_while(|line| !line.contains(BEGIN_PATCH)).skip(1);
     for line in lines.take_while(|line| !line.starts_with("*** End Patch")) {
-        let new = |path: &str, how| Change { path: path.trim().to_owned(), how, patch: String::new() };
         if let Some(path) = line.strip_prefix("*** Add File: ") {
-            changes.push(new(path, How::Created));
+            changes.push(change_of(path, How::Created));
         } else if let Some(path) =
             line.strip_prefix("*** Update File: ").or_else(|| line.strip_prefix("*** Delete File: "))
         {
-            changes.push(new(path, How::Edited));
+            changes.push(change_of(path, How::Edited));
         } else if let Some(change) = changes.last_mut() {
             match line.strip_prefix("*** Move to: ") {
                 Some(path) => path.trim().clone_into(&mut change.path),
@@ -239,6 +238,11 @@ fn changes(text: &str) -> Vec<Change> {
         }
     }
     changes
+}
+
+/// A change without its patch.
+fn change_of(path: &str, how: How) -> Change {
+    Change { path: path.trim().to_owned(), how, patch: String::new() }
 }
 
 /// Splits `Exit code 3` from the output below it.
@@ -286,14 +290,8 @@ fn fetch(raw: &RawCall) -> Option<ToolCall> {
 
 fn ask(raw: &RawCall) -> Option<ToolCall> {
     let asked = raw.input["questions"].as_array()?;
-    let question = |asked: &Value| {
-        let question = text(asked, &["question"])?;
-        let options = asked["options"].as_array().into_iter().flatten();
-        let options = options.filter_map(|option| text(option, &["label"])).collect();
-        let answer = printed(&raw.output["answers"][question.as_str()]).unwrap_or_default();
-        Some(Question { question, options, answer })
-    };
-    let mut questions: Vec<Question> = asked.iter().filter_map(question).collect();
+    let answers = &raw.output["answers"];
+    let mut questions: Vec<Question> = asked.iter().filter_map(|asked| question(asked, answers)).collect();
     if let Some(answers) = raw.output.as_str() {
         let mut is_quoted = false;
         for asked in &mut questions {
@@ -309,6 +307,14 @@ fn ask(raw: &RawCall) -> Option<ToolCall> {
         }
     }
     (!questions.is_empty()).then_some(ToolCall::Ask { questions })
+}
+
+fn question(asked: &Value, answers: &Value) -> Option<Question> {
+    let question = text(asked, &["question"])?;
+    let options = asked["options"].as_array().into_iter().flatten();
+    let options = options.filter_map(|option| text(option, &["label"])).collect();
+    let answer = printed(&answers[question.as_str()]).unwrap_or_default();
+    Some(Question { question, options, answer })
 }
 
 fn delegate(raw: &RawCall) -> Option<ToolCall> {
@@ -396,14 +402,9 @@ fn patch(input: &Value, output: &Value, created: bool) -> String {
 }
 
 fn hunk_text(hunk: &Value) -> String {
-    let number = |name: &str| hunk[name].as_u64().unwrap_or_default();
-    let mut text = format!(
-        "@@ -{},{} +{},{} @@\n",
-        number("oldStart"),
-        number("oldLines"),
-        number("newStart"),
-        number("newLines")
-    );
+    let [old_start, old_lines, new_start, new_lines] =
+        ["oldStart", "oldLines", "newStart", "newLines"].map(|name| hunk[name].as_u64().unwrap_or_default());
+    let mut text = format!("@@ -{old_start},{old_lines} +{new_start},{new_lines} @@\n");
     for line in hunk["lines"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         text.push_str(line);
         text.push('\n');

@@ -353,14 +353,16 @@ impl Style {
         let inner = format!("{indent}{}", self.unit);
         let (open, close, parts): (char, char, Vec<String>) = match value {
             Value::Object(members) => {
-                let part = |(key, value): (&String, &Value)| {
-                    format!("{}: {}", Value::from(key.as_str()), self.render(value, &inner, layout.below()))
-                };
-                ('{', '}', members.iter().map(part).collect())
+                let mut parts = Vec::new();
+                for (key, value) in members {
+                    let value = self.render(value, &inner, layout.below());
+                    parts.push(format!("{}: {value}", Value::from(key.as_str())));
+                }
+                ('{', '}', parts)
             }
             Value::Array(elements) => {
-                let part = |element| self.render(element, &inner, layout.below());
-                ('[', ']', elements.iter().map(part).collect())
+                let parts = elements.iter().map(|element| self.render(element, &inner, layout.below()));
+                ('[', ']', parts.collect())
             }
             other => return other.to_string(),
         };

@@ -165,10 +165,11 @@ pub(crate) fn kept(dir: &Path, hash: &Hash) -> Option<String> {
 
 /// Removes copies that the receipt does not name.
 pub(crate) fn forget_others(dir: &Path, receipt: &Receipt) {
-    let files = || receipt.installed.iter().flat_map(|installed| &installed.files);
-    let is_named = |name: &str| files().any(|file| file.before.as_ref().is_some_and(|hash| hash.0 == name));
+    let files = receipt.installed.iter().flat_map(|installed| &installed.files);
+    let named: Vec<&str> =
+        files.filter_map(|file| file.before.as_ref()).map(|hash| hash.0.as_str()).collect();
     for copy in fs::read_dir(dir.join(BEFORE)).into_iter().flatten().flatten() {
-        if !is_named(&copy.file_name().to_string_lossy()) {
+        if !named.contains(&&*copy.file_name().to_string_lossy()) {
             // Best effort: a leftover copy does no harm.
             let _ = fs::remove_file(copy.path());
         }

@@ -226,9 +226,8 @@ fn is_record(path: &Path) -> bool {
 
 /// Whether the host requires the user to confirm hooks and has no record of that.
 fn is_untrusted(recipe: &Recipe, ask: &Ask) -> bool {
-    let is_recorded = |path: &Path, at: &[String]| {
-        FileSnapshot::look(path)
-            .is_ok_and(|found| toml::value(found.body(), at).is_ok_and(|value| value.is_some()))
-    };
-    (recipe.leftovers)(ask).iter().any(|table| !is_recorded(&table.path, &table.at))
+    (recipe.leftovers)(ask).iter().any(|table| {
+        let value = FileSnapshot::look(&table.path).ok().map(|found| toml::value(found.body(), &table.at));
+        !matches!(value, Some(Ok(Some(_))))
+    })
 }

@@ -82,7 +82,7 @@ impl Shown {
             for (_, part) in &mut self.parts {
                 match part {
                     Part::Text(text) => {
-                        *text = Excerpt::shorten(text, ExcerptLimit { head: longest, tail: longest / 2 })
+                        *text = Excerpt::shorten(text, ExcerptLimit { head: longest, tail: longest / 2 });
                     }
                     Part::List(texts) | Part::Words(texts) => {
                         let all: usize = texts.iter().map(String::len).sum();

@@ -21,28 +21,32 @@ const MAX_BYTES: usize = 2 << 10;
 /// Moves a turn below the observations made of it, which say the same in fewer words. If the turn ranked higher, they take
 /// its place.
 pub(crate) fn turns_below_observations(ranking: &mut Vec<Ranked>) {
-    let key = |outline: &Outline| (outline.session, outline.prompt_number);
     let mut made_of: FxHashMap<_, Vec<usize>> = FxHashMap::default();
-    for (at, ranked) in ranking.iter().enumerate().filter(|(_, ranked)| may_speak(&ranked.outline)) {
-        made_of.entry(key(&ranked.outline)).or_default().push(at);
+    for (at, Ranked { outline, .. }) in
+        ranking.iter().enumerate().filter(|(_, ranked)| may_speak(&ranked.outline))
+    {
+        made_of.entry((outline.session, outline.prompt_number)).or_default().push(at);
     }
     let mut order: Vec<(usize, f64)> = Vec::with_capacity(ranking.len());
     let mut is_placed = vec![false; ranking.len()];
-    for (at, ranked) in ranking.iter().enumerate() {
-        let score = ranked.candidate.score;
-        let is_turn = ranked.outline.record.kind == RecordKind::Turn;
-        let first = made_of.get(&key(&ranked.outline)).filter(|_| is_turn).into_iter().flatten().copied();
+    for (at, Ranked { outline, candidate, .. }) in ranking.iter().enumerate() {
+        let score = candidate.score;
+        let is_turn = outline.record.kind == RecordKind::Turn;
+        let first = made_of.get(&(outline.session, outline.prompt_number)).filter(|_| is_turn);
+        let first = first.into_iter().flatten().copied();
         for next in first.chain([at]) {
             if !std::mem::replace(&mut is_placed[next], true) {
                 order.push((next, score));
             }
         }
     }
-    let placed = |(at, score): (usize, f64)| {
-        let Ranked { outline, candidate, recency } = ranking[at];
-        Ranked { outline, candidate: Candidate { score, ..candidate }, recency }
-    };
-    *ranking = order.into_iter().map(placed).collect();
+    *ranking = order
+        .into_iter()
+        .map(|(at, score)| {
+            let Ranked { outline, candidate, recency } = ranking[at];
+            Ranked { outline, candidate: Candidate { score, ..candidate }, recency }
+        })
+        .collect();
 }
 
 /// The records folded into each record.

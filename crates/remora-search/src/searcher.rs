@@ -90,13 +90,12 @@ impl Searcher {
         }
         let few = store.index().passing(Among::All, filters)?;
         let within = Within { filters, few: few.as_ref(), most: pool };
-        let near = |embedded: &Embeddings| nearest_here(resident, &question, embedded, within);
         // The search by words runs while the query is embedded and compared with the vectors in memory.
         let (words, asked) = std::thread::scope(|scope| {
             let asking = embedder.filter(|_| wants_meaning).map(|embedder| {
                 scope.spawn(|| {
                     let embedded = embedder.embed(&[&query.text], Purpose::Question)?;
-                    let nearest = near(&embedded);
+                    let nearest = nearest_here(resident, &question, &embedded, within);
                     Ok::<_, EmbedError>((embedded, nearest))
                 })
             });

@@ -155,8 +155,8 @@ fn rest(known: &TimelineItem, title: impl Fn(&str) -> String) -> String {
 /// The index for the session start, and the ids in it.
 pub(super) fn render(known: &[&TimelineItem], limit: u64) -> (String, Vec<i64>) {
     let mut index = Index::new(Clock::Local);
-    let title = |title: &str| safe(title, MAX_TITLE_LEN);
-    index.fill(known.iter().copied(), limit.saturating_sub(tokens(HEADING)), title);
+    let room = limit.saturating_sub(tokens(HEADING));
+    index.fill(known.iter().copied(), room, |title| safe(title, MAX_TITLE_LEN));
     let ids = index.ids();
     if ids.is_empty() { (String::new(), ids) } else { (format!("{HEADING}{}", index.text()), ids) }
 }

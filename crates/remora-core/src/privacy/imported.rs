@@ -123,8 +123,7 @@ impl Clean<Turn> {
 
 impl Clean<Fact> {
     pub fn fact(mut given: Fact) -> Result<Self, Unfit> {
-        let said = |fact: &Fact| !fact.key.is_empty() && says_something([&fact.value]);
-        if !said(&given) {
+        if given.key.is_empty() || !says_something([&given.value]) {
             return Err(Unfit::Empty);
         }
         let mut key = given.key.to_string();
@@ -132,7 +131,10 @@ impl Clean<Fact> {
         given.key = key.into();
         clean(&mut given.value, LINE);
         given.trust = if given.trust.is_finite() { given.trust.clamp(0.0, 1.0) } else { 0.0 };
-        if said(&given) { Ok(Self(given)) } else { Err(Unfit::Private) }
+        if given.key.is_empty() || !says_something([&given.value]) {
+            return Err(Unfit::Private);
+        }
+        Ok(Self(given))
     }
 }
 

@@ -6,8 +6,8 @@ use remora_core::host::Host;
 use serde_json::json;
 
 use super::{
-    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, event, groups,
-    server_arguments,
+    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, allow, event,
+    groups, server_arguments,
 };
 use crate::InstallEnv;
 use crate::entry::{Entry, EntryKind, Format};
@@ -59,7 +59,6 @@ fn files(ask: &Ask) -> Vec<Wanted> {
         let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
         let command = &ask.env.command;
         let commands = READING_COMMANDS.iter().map(|name| format!("Bash({command} {name}:*)"));
-        let allow = |rule| Entry::new(&["permissions", "allow"], EntryKind::Element(rule));
         entries.extend(tools.chain(commands).map(allow));
     }
     // Loaded at once, because a model does not use a tool that it has to search for.

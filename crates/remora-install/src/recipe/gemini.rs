@@ -40,8 +40,10 @@ fn folder(env: &InstallEnv) -> PathBuf {
 fn files(ask: &Ask) -> Vec<Wanted> {
     let place = ask.project.map_or_else(|| folder(ask.env), |project| project.join(".gemini"));
     let command = command_line(ask, Host::Gemini);
-    let handler = |event: &Event| json!({ "name": "remora", "type": "command", "command": command, "timeout": event.timeout });
-    let mut entries = groups(EVENTS, handler);
+    let mut entries = groups(
+        EVENTS,
+        |event| json!({ "name": "remora", "type": "command", "command": command, "timeout": event.timeout }),
+    );
     let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
     entries.push(Entry::new(&["mcpServers", SERVER], EntryKind::Server(server)));
     let mut files =
@@ -58,9 +60,8 @@ fn files(ask: &Ask) -> Vec<Wanted> {
 
 /// A policy that lets the agent read memory without approval.
 fn policy(env: &InstallEnv) -> String {
-    let list = |items: Vec<String>| Value::from(items).to_string();
-    let tools = list(READING_TOOLS.iter().map(ToString::to_string).collect());
-    let commands = list(READING_COMMANDS.iter().map(|name| format!("{} {name}", env.command)).collect());
+    let tools: Value = READING_TOOLS.iter().copied().collect();
+    let commands: Value = READING_COMMANDS.iter().map(|name| format!("{} {name}", env.command)).collect();
     format!(
         "# Written by `remora install`; `remora uninstall` removes it. Reading memory needs no approval.\n\
          [[rule]]\nmcpName = \"{SERVER}\"\ntoolName = {tools}\ndecision = \"allow\"\npriority = 100\n\n\

@@ -117,11 +117,10 @@ impl Recipe {
                     .to_owned(),
             );
         }
-        let is_off = |switch: &&Switch| {
+        let switch = self.switches.iter().find(|switch| {
             let at: Vec<String> = switch.at.iter().map(ToString::to_string).collect();
             entry::find(body, format, &at).is_ok_and(|value| value == Some(Value::Bool(switch.off)))
-        };
-        let switch = self.switches.iter().find(is_off)?;
+        })?;
         Some(format!("`{}` is {}, so this agent runs no hooks", switch.at.join("."), switch.off))
     }
 }
@@ -141,14 +140,20 @@ const fn event(name: &'static str, timeout: u32) -> Event {
 
 /// Entries for hosts that list groups of handlers with a matcher, as Claude Code does.
 fn groups(events: &[Event], handler: impl Fn(&Event) -> Value) -> Vec<Entry> {
-    let group = |event: &Event| {
+    let mut groups = Vec::new();
+    for event in events {
         let mut group = json!({ "hooks": [handler(event)] });
         if let Some(matcher) = event.matcher {
             group["matcher"] = matcher.into();
         }
-        Entry::new(&["hooks", event.name], EntryKind::Hook(group))
-    };
-    events.iter().map(group).collect()
+        groups.push(Entry::new(&["hooks", event.name], EntryKind::Hook(group)));
+    }
+    groups
+}
+
+/// The permission for an agent to use a tool or a command without asking.
+fn allow(rule: String) -> Entry {
+    Entry::new(&["permissions", "allow"], EntryKind::Element(rule))
 }
 
 /// The command of a hook, for hosts that run it in a shell.

@@ -6,8 +6,8 @@ use remora_core::host::Host;
 use serde_json::json;
 
 use super::{
-    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, command_line,
-    event, groups, server_arguments,
+    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, allow,
+    command_line, event, groups, server_arguments,
 };
 use crate::InstallEnv;
 use crate::entry::{Entry, EntryKind, Format};
@@ -42,14 +42,13 @@ fn folder(env: &InstallEnv) -> PathBuf {
 fn files(ask: &Ask) -> Vec<Wanted> {
     let place = ask.project.map_or_else(|| folder(ask.env), |project| project.join(".qwen"));
     let command = command_line(ask, Host::Qwen);
-    let handler = |event: &Event| json!({ "type": "command", "command": command, "timeout": event.timeout });
-    let mut entries = groups(EVENTS, handler);
+    let mut entries =
+        groups(EVENTS, |event| json!({ "type": "command", "command": command, "timeout": event.timeout }));
     let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
     entries.push(Entry::new(&["mcpServers", SERVER], EntryKind::Server(server)));
     if ask.allow {
         let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
         let commands = READING_COMMANDS.iter().map(|name| format!("Bash({} {name} *)", ask.env.command));
-        let allow = |rule| Entry::new(&["permissions", "allow"], EntryKind::Element(rule));
         entries.extend(tools.chain(commands).map(allow));
     }
     vec![Wanted { path: place.join("settings.json"), content: Content::Entries(Format::Json, entries) }]
