@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::token::Token;
 
 /// Connection timeout. The daemon is on this machine, so a slower one is hanging.
-const CONNECT: Duration = Duration::from_millis(250);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(250);
 const MAX_ANSWER: usize = 64 << 20;
 
 /// Sends a POST request and returns the answer. `None` if no complete answer with status 200 arrives within `timeout`.
@@ -36,7 +36,7 @@ pub(crate) fn post<A: DeserializeOwned>(
 fn exchange(port: u16, request: &[u8], timeout: Duration) -> std::io::Result<Vec<u8>> {
     let deadline = Instant::now() + timeout;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let mut stream = TcpStream::connect_timeout(&address, CONNECT.min(timeout))?;
+    let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT.min(timeout))?;
     stream.set_write_timeout(Some(timeout))?;
     stream.write_all(request)?;
     let mut answer = Vec::new();

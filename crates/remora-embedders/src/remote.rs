@@ -29,7 +29,7 @@ const MAX_QUESTION_LEN: usize = 1_000;
 /// A refused text is halved and retried down to this length.
 const MIN_TEXT_LEN: usize = 500;
 /// After a query that was too slow for a prompt, the embedder is not called for prompts for this long.
-const MEMORY_OF_SLOWNESS: Duration = Duration::from_mins(1);
+const SLOW_PAUSE: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub struct Remote {
@@ -148,7 +148,7 @@ impl Remote {
     ) -> Result<Embeddings, EmbedError> {
         let is_known = self.profile.try_lock().is_ok_and(|known| known.is_some());
         let pace = *self.pace.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_slow = pace.is_some_and(|(took, at)| took > limit && at.elapsed() < MEMORY_OF_SLOWNESS);
+        let is_slow = pace.is_some_and(|(took, at)| took > limit && at.elapsed() < SLOW_PAUSE);
         if let Some(outage) = self.outage() {
             return Err(self.error(&outage.reason));
         }

@@ -45,7 +45,7 @@ pub(crate) struct FileSnapshot {
 }
 
 impl FileSnapshot {
-    /// Reads a file that is to be replaced.
+    /// Reads a file before it is replaced.
     pub(crate) fn read(path: &Path) -> Result<Self, Refused> {
         let found = Self::look(path)?;
         if found.text.is_some() {

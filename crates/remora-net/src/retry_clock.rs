@@ -12,10 +12,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Delay after the first failure, which is often the only one.
-const SHORT: Duration = Duration::from_secs(2);
-const LONG: Duration = Duration::from_mins(1);
+const FIRST_DELAY: Duration = Duration::from_secs(2);
+const RETRY_DELAY: Duration = Duration::from_mins(1);
 /// Delay for other callers while a probe is in progress.
-const WHILE_PROBING: Duration = Duration::from_secs(5);
+const PROBE_DELAY: Duration = Duration::from_secs(5);
 
 /// Decides when a provider may be called.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +50,7 @@ impl RetryClock {
             return Err(not_before.since(now));
         }
         if self.probing {
-            return Err(WHILE_PROBING);
+            return Err(PROBE_DELAY);
         }
         self.probing = true;
         Ok(())
@@ -68,7 +68,7 @@ impl RetryClock {
 
     /// The provider did not answer. Returns how long to wait.
     pub fn failed(&mut self, reason: &str, retry_after: Option<Duration>, now: Time) -> Duration {
-        let usual = if self.failures == 0 { SHORT } else { LONG };
+        let usual = if self.failures == 0 { FIRST_DELAY } else { RETRY_DELAY };
         let wait = jittered(usual.max(retry_after.unwrap_or_default()));
         self.failures = self.failures.saturating_add(1);
         self.probing = false;
@@ -129,10 +129,10 @@ mod tests {
         clock.failed("down", None, Time(0));
         let later = Time(0).after(Duration::from_secs(5));
         assert_eq!(clock.admit(later), Ok(()));
-        assert_eq!(clock.admit(later), Err(WHILE_PROBING));
+        assert_eq!(clock.admit(later), Err(PROBE_DELAY));
         clock.abandoned();
         assert_eq!(clock.admit(later), Ok(()));
-        assert_eq!(clock.admit(later), Err(WHILE_PROBING));
+        assert_eq!(clock.admit(later), Err(PROBE_DELAY));
         clock.answered();
         assert_eq!(clock.admit(later), Ok(()));
     }

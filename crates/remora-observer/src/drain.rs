@@ -18,7 +18,7 @@ pub struct Drained {
 }
 
 /// How long after its last activity the transcript of a session may still have unread lines.
-const MAY_GROW: Duration = Duration::from_hours(1);
+const RECENT_WINDOW: Duration = Duration::from_hours(1);
 
 /// Turns every ended turn into memory. A turn counts as ended after `silence`. Transcripts are not read.
 pub fn drain(store: &Store, owner: &str, silence: Duration) -> Result<Drained, StoreError> {
@@ -58,6 +58,6 @@ impl Observer {
 
     /// Sessions whose transcripts may have grown since they were last read.
     pub fn unread(&self, store: &Store) -> Result<Vec<SessionId>, StoreError> {
-        store.sessions().growing_transcripts(store.dir().now().before(MAY_GROW))
+        store.sessions().growing_transcripts(store.dir().now().before(RECENT_WINDOW))
     }
 }

@@ -57,7 +57,7 @@ const RECENT_DAYS: f64 = 30.0;
 const SUPERSEDED: f64 = 0.8;
 const MILLISECONDS_A_DAY: f64 = 86_400_000.0;
 /// Extra rows fetched for a page, because some of them turn out to be duplicates.
-const SPARE: usize = 10;
+const SPARE_ROWS: usize = 10;
 
 /// Answers a query that names nothing wanted: the newest records that pass the filters and do not match `unwanted`.
 pub(crate) fn by_date(
@@ -135,7 +135,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
         ranking.truncate(BEST_BY_DATE.max(wanted));
         ranking.sort_by_key(|ranked| std::cmp::Reverse(ranked.outline.created_at));
     }
-    ranking.truncate(wanted + SPARE);
+    ranking.truncate(wanted + SPARE_ROWS);
     let scoring = Scoring { question, weighed, closeness, only_english };
     let mut hits =
         unfolded(&ranking, &every, &folded, |ranking, folded| hits(store, scoring, ranking, folded))?;

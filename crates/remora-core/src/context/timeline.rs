@@ -171,7 +171,7 @@ pub(super) fn by_start_worth<'a>(
     by_worth(known, |known| worth(known, &hot, now) + use_worth(known, now))
 }
 
-/// The files in work.
+/// The files being edited, which make observations about them worth more.
 #[derive(Debug, Default)]
 pub(super) struct OpenFiles<'a> {
     files: HashSet<&'a str>,
@@ -209,7 +209,7 @@ pub(super) fn by_worth(known: &[TimelineItem], worth: impl Fn(&TimelineItem) -> 
 }
 
 /// Worth of an observation. Decisions and bugs rank highest; bonuses apply if it was expensive to find out, concerns
-/// a file in work, or is recent.
+/// a file being edited, or is recent.
 pub(super) fn worth(known: &TimelineItem, hot: &OpenFiles<'_>, now: Time) -> f64 {
     let expensive = if known.discovery_tokens >= EXPENSIVE { 0.3 } else { 0.0 };
     let is_hot = known.file.as_ref().is_some_and(|file| hot.has(file));

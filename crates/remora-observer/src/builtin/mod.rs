@@ -26,7 +26,7 @@ use substance::Substance;
 use text::{ended, list, names};
 use title::Source;
 use traps::{Rule, Trap, TrapProof};
-pub(crate) use user::{REACH, objects};
+pub(crate) use user::{MAX_TURNS_BACK, objects};
 
 pub const NAME: &str = "builtin";
 

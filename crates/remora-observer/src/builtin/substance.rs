@@ -15,7 +15,7 @@ const OPEN_ENDS: usize = 220;
 /// Limit for sentences from before the closing message.
 const MAX_EARLIER_SENTENCES: usize = 4;
 /// Shorter sentences rarely mean anything on their own.
-const SHORT: usize = 25;
+const MIN_SENTENCE_LEN: usize = 25;
 /// Minimum worth of a sentence from before the closing message: a cause with a name in it qualifies, a plain account
 /// does not.
 const MIN_EARLIER_WORTH: f64 = 0.9;
@@ -99,7 +99,7 @@ pub(super) fn worth(sentence: &Sentence) -> f64 {
         _ => 0.0,
     };
     let names = sentence.text.split_whitespace().filter(|word| is_name(word)).count().min(4);
-    let is_short = sentence.text.chars().count() < SHORT;
+    let is_short = sentence.text.chars().count() < MIN_SENTENCE_LEN;
     #[expect(clippy::cast_precision_loss, reason = "at most four")]
     let by_names = 0.1 * names as f64;
     by_role + by_names - if is_short { 0.4 } else { 0.0 }

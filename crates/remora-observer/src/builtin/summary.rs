@@ -147,7 +147,7 @@ impl TurnAnalysis<'_> {
     }
 }
 
-/// Whether a sentence tells what was found out, decided or described.
+/// Whether a sentence says what was found out, decided or described.
 fn is_finding(sentence: &Sentence) -> bool {
     sentence.role.is_knowledge() || sentence.role == Role::Account
 }

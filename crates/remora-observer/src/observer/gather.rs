@@ -73,7 +73,7 @@ pub(super) fn in_order(batch: &Batch) -> Vec<Piece<'_>> {
 /// The claims of a session's last turns.
 fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
     let number = batch.prompt_number;
-    let recent = Selection::of_session(batch.session).turns(number - builtin::REACH..number);
+    let recent = Selection::of_session(batch.session).turns(number - builtin::MAX_TURNS_BACK..number);
     let rows = store.records().observations(&recent)?.items.into_iter();
     Ok(rows
         .map(|row| {

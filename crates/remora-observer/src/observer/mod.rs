@@ -1,5 +1,5 @@
 //! Turns an ended turn into memory. [`Observer::next`] claims a turn and immediately stores what the built-in
-//! observer makes of it. If a model is to be called, three more steps follow: [`Task::ask`] and [`Task::reflect`]
+//! observer makes of it. If the turn needs a model call, three more steps follow: [`Task::ask`] and [`Task::reflect`]
 //! call it and parse its answer, without the store; [`Task::settle`] revises the memory with the answer, or returns
 //! the turn to the queue. A model only adds: if anything fails, the memory from the built-in observer stays. The
 //! process may die between any two steps.
@@ -21,7 +21,7 @@ use remora_net::{Health, Outage};
 use remora_store::{Batch, DataDir, Ended, Failure, Store, StoreError};
 
 use self::gather::{as_reference, in_session, made_at, turn};
-use self::model::{LOOK_AGAIN, Model, finish_without_model, wait};
+use self::model::{Model, RECHECK_DELAY, finish_without_model, wait};
 use crate::mid_turn::Transcripts;
 use crate::turn::Turn;
 use crate::{builtin, provider};
@@ -60,7 +60,7 @@ pub enum Next {
     Settled(Settled),
     /// Its memory is already stored, and no model is called for it: not now, or not at all.
     NotAsked,
-    /// Its memory is already stored, and a model is to be called.
+    /// Its memory is already stored, and a model call is prepared.
     Ask(Box<Task>),
 }
 
@@ -85,11 +85,11 @@ pub(crate) enum Step {
 /// A turn whose memory was just stored.
 pub(crate) struct Observed {
     pub(crate) settled: Settled,
-    /// The claimed turn, if a model is to be called for it.
+    /// The claimed turn, if it needs a model call.
     question: Option<Question>,
 }
 
-/// A turn that a model is to be called for.
+/// A turn that needs a model call.
 struct Question {
     batch: Batch,
     turn: Turn,
@@ -130,7 +130,7 @@ impl Observer {
                 Err(reason) => {
                     problems.push(format!("observer.provider: {reason}; the built-in observer works alone"));
                     let now = dir.now();
-                    let outage = Outage { reason, since: now, next_try: now.after(LOOK_AGAIN) };
+                    let outage = Outage { reason, since: now, next_try: now.after(RECHECK_DELAY) };
                     ModelState::Unusable { provider: settings.observer.provider.as_str(), outage }
                 }
             },
@@ -253,7 +253,7 @@ impl Observer {
                 Arc::clone(model).prepare(store, batch, turn, now)
             }
             ModelState::Unusable { outage, .. } if turn.is_worth_a_call() => {
-                wait(store, &batch, &outage.reason, LOOK_AGAIN, now)
+                wait(store, &batch, &outage.reason, RECHECK_DELAY, now)
             }
             _ => finish_without_model(store, &batch),
         }

@@ -22,9 +22,9 @@ use crate::{builtin, stack, transcript};
 /// Token limit for a model's answer: a handful of observations and a summary.
 const MAX_ANSWER_LEN: u32 = 3_000;
 /// Delay before events that wait for a budget or for better settings are checked again.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_hours(1);
+pub(super) const RECHECK_DELAY: Duration = Duration::from_hours(1);
 /// Delay before a call that may soon fit into the budget is checked again.
-const SOON: Duration = Duration::from_secs(2);
+const SHORT_RECHECK_DELAY: Duration = Duration::from_secs(2);
 
 /// A language model, and the settings for its prompt.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(super) struct Model {
     retry_clock: Mutex<RetryClock>,
 }
 
-/// A turn for which a model is to be called.
+/// A turn that is sent to a model.
 #[derive(Debug)]
 pub struct Task {
     model: Arc<Model>,
@@ -255,13 +255,19 @@ impl Model {
         let permit = match self.budget.ask(store, &batch, input, u64::from(MAX_ANSWER_LEN), now)? {
             Ok(permit) => permit,
             Err(Refusal::Later) => {
-                return wait(store, &batch, "calls under way may use the budget up", SOON, now);
+                return wait(
+                    store,
+                    &batch,
+                    "calls under way may use the budget up",
+                    SHORT_RECHECK_DELAY,
+                    now,
+                );
             }
             Err(Refusal::UsedUp(reason)) => {
                 return match self.over_budget {
                     OverBudget::Builtin => finish_without_model(store, &batch),
                     OverBudget::Wait => {
-                        wait(store, &batch, &reason, now.end_of_day().since(now).min(LOOK_AGAIN), now)
+                        wait(store, &batch, &reason, now.end_of_day().since(now).min(RECHECK_DELAY), now)
                     }
                 };
             }

@@ -47,7 +47,7 @@ const SHARED: usize = 2;
 const AT_THE_BEGINNING: usize = 2;
 /// How many turns back a contradiction may reach if it names its subject. A bare "that's wrong" refers to the last
 /// turn.
-pub(crate) const REACH: i64 = 3;
+pub(crate) const MAX_TURNS_BACK: i64 = 3;
 
 /// Statements of the user in a turn.
 #[derive(Debug, Default, PartialEq)]
@@ -264,15 +264,16 @@ fn correction(sentence: &UserSentence, next: Option<&UserSentence>) -> Option<Fa
 
 /// The observations that a prompt refutes.
 ///
-/// A contradiction refutes observations with a sentence that shares its subjects, up to [`REACH`] turns back. A bare
-/// rejection refers to the last turn, and counts only if that turn left exactly one observation: among several, it is
-/// unknown which one was meant.
+/// A contradiction refutes observations with a sentence that shares its subjects, up to [`MAX_TURNS_BACK`] turns back.
+/// A bare rejection refers to the last turn, and counts only if that turn left exactly one observation: among several,
+/// it is unknown which one was meant.
 fn refuted(typed: &[UserSentence], earlier: &[Claim]) -> Vec<ObservationId> {
     let mut refuted = Vec::new();
     for sentence in typed.iter().take(AT_THE_BEGINNING) {
         let Some(objection) = objection(sentence) else { continue };
         let own = subjects(&sentence.text, &[LIGHT]);
-        let mut named: Vec<&Claim> = earlier.iter().filter(|claim| claim.turns_back <= REACH).collect();
+        let mut named: Vec<&Claim> =
+            earlier.iter().filter(|claim| claim.turns_back <= MAX_TURNS_BACK).collect();
         named.retain(|claim| claim.sentences.iter().any(|claimed| contradicts(&own, objection, claimed)));
         let nearest = named.iter().map(|claim| claim.turns_back).min();
         named.retain(|claim| Some(claim.turns_back) == nearest);

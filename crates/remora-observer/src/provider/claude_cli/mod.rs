@@ -31,7 +31,7 @@ pub(super) const DEFAULT_MODEL: &str = "haiku";
 const MAX_OUTPUT_LEN: u64 = 4 * 1024 * 1024;
 const MAX_STDERR_LEN: usize = 16 * 1024;
 /// How long it may take to exit after its answer.
-const GRACE: Duration = Duration::from_secs(3);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Claude Code treats the last part of a message as typed by the user, and searches it for `/commands` and for
 /// `@files`, which it reads and sends along. Our prompt is full of both, so it comes before this text.
@@ -166,7 +166,7 @@ impl Running {
             let _ = tokio::join!(remainder, collect(&mut stderr, &mut transcript.errors));
             self.child.wait().await
         };
-        transcript.status = tokio::time::timeout(GRACE, ending).await.ok().and_then(Result::ok);
+        transcript.status = tokio::time::timeout(EXIT_TIMEOUT, ending).await.ok().and_then(Result::ok);
     }
 }
 
