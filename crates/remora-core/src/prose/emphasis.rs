@@ -1,5 +1,5 @@
-//! Distinguishes emphasis from operators, globs and names. Markdown reads `2**10 and 2**20`, `src/**/*.rs` and `__init__` as
-//! emphasis and would take their marks away.
+//! Distinguishes emphasis from operators, globs and names. Markdown reads `2**10 and 2**20`, `src/**/*.rs` and
+//! `__init__` as emphasis and would take their marks away.
 
 use std::ops::Range;
 
