@@ -39,7 +39,6 @@ struct Stored {
 
 /// Signs a browser in for 30 days: a known one again, or a new one.
 pub fn sign_in(dir: &DataDir, known: Option<Browser>, name: &str, now: Time) -> io::Result<Browser> {
-    // Expired files are of no use to anybody.
     for expired in all(dir)?.into_iter().filter(|browser| browser.until <= now) {
         sign_out(dir, &expired.id)?;
     }

@@ -19,7 +19,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// Starts a daemon that outlives this process and inherits only a reduced environment, unless one runs or is starting.
 ///
-/// The daemon inherits its lock, too. So there is never a second one that waits for the first to end, and whoever stops the
+/// The daemon also inherits its lock. So a second one never waits for the first to end, and a command that stops the
 /// daemon also finds one that has only just been started.
 pub fn start(dir: &DataDir) -> io::Result<()> {
     let Some(lock) = presence::take_lock(dir, LOCK_TIMEOUT)? else { return Ok(()) };

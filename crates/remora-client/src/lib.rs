@@ -35,7 +35,7 @@ pub const EXPLAIN: &str = "/api/v1/recall/explain";
 pub const UI_LINK: &str = "/api/v1/ui-link";
 
 /// How long a command waits for an answer. Hooks pass their own limit.
-const DEADLINE: Duration = Duration::from_secs(3);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A client of the running daemon. Every request returns `None` if it fails to answer in time: callers can do without
 /// it.
@@ -53,7 +53,7 @@ impl Daemon {
     }
 
     pub fn search(&self, request: &SearchRequest) -> Option<Results> {
-        self.post(SEARCH, request, DEADLINE)
+        self.post(SEARCH, request, ANSWER_TIMEOUT)
     }
 
     /// The path of a new link to the pages. The link works once.
@@ -62,27 +62,27 @@ impl Daemon {
         struct Link {
             path: String,
         }
-        let link: Link = self.post(UI_LINK, &serde_json::json!({}), DEADLINE)?;
+        let link: Link = self.post(UI_LINK, &serde_json::json!({}), ANSWER_TIMEOUT)?;
         Some(link.path)
     }
 
     pub fn explain(&self, request: &PromptRequest) -> Option<Explained> {
-        self.post(EXPLAIN, request, DEADLINE)
+        self.post(EXPLAIN, request, ANSWER_TIMEOUT)
     }
 
     fn post<A: DeserializeOwned>(
         &self,
         path: &str,
         question: &impl Serialize,
-        patience: Duration,
+        timeout: Duration,
     ) -> Option<A> {
         let token = token::read(&self.dir).ok().flatten()?;
-        request::post((self.port, &token), path, question, patience)
+        request::post(self.port, &token, path, question, timeout)
     }
 }
 
 impl prompt::Daemon for Daemon {
-    fn recall(&self, request: &PromptRequest, patience: Duration) -> Option<Option<Injection>> {
-        self.post(RECALL, request, patience)
+    fn recall(&self, request: &PromptRequest, timeout: Duration) -> Option<Option<Injection>> {
+        self.post(RECALL, request, timeout)
     }
 }

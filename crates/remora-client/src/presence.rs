@@ -111,8 +111,8 @@ impl Drop for DaemonLock {
 }
 
 /// Takes the daemon's lock. `None` if a daemon runs or is starting, or others look for one all the time.
-pub(crate) fn take_lock(dir: &DataDir, patience: Duration) -> io::Result<Option<File>> {
-    match lock::take(&lock_file(dir), patience) {
+pub(crate) fn take_lock(dir: &DataDir, timeout: Duration) -> io::Result<Option<File>> {
+    match lock::take(&lock_file(dir), timeout) {
         Ok(lock) => {
             // It describes a daemon that was killed.
             let _ = fs::remove_file(card(dir));

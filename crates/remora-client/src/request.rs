@@ -11,15 +11,16 @@ use serde::de::DeserializeOwned;
 use crate::token::Token;
 
 /// Connection timeout. The daemon is on this machine, so a slower one is hanging.
-const CONNECT: Duration = Duration::from_millis(250);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(250);
 const MAX_ANSWER: usize = 64 << 20;
 
-/// Sends a POST request and returns the answer. `None` if no complete answer with status 200 arrives within `patience`.
+/// Sends a POST request and returns the answer. `None` if no complete answer with status 200 arrives within `timeout`.
 pub(crate) fn post<A: DeserializeOwned>(
-    (port, token): (u16, &Token),
+    port: u16,
+    token: &Token,
     path: &str,
     question: &impl Serialize,
-    patience: Duration,
+    timeout: Duration,
 ) -> Option<A> {
     let question = serde_json::to_string(question).ok()?;
     let request = format!(
@@ -28,15 +29,15 @@ pub(crate) fn post<A: DeserializeOwned>(
         token.as_str(),
         question.len()
     );
-    let answer = exchange(port, request.as_bytes(), patience).ok()?;
+    let answer = exchange(port, request.as_bytes(), timeout).ok()?;
     body(&answer).and_then(|body| serde_json::from_slice(body).ok())
 }
 
-fn exchange(port: u16, request: &[u8], patience: Duration) -> std::io::Result<Vec<u8>> {
-    let deadline = Instant::now() + patience;
+fn exchange(port: u16, request: &[u8], timeout: Duration) -> std::io::Result<Vec<u8>> {
+    let deadline = Instant::now() + timeout;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let mut stream = TcpStream::connect_timeout(&address, CONNECT.min(patience))?;
-    stream.set_write_timeout(Some(patience))?;
+    let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT.min(timeout))?;
+    stream.set_write_timeout(Some(timeout))?;
     stream.write_all(request)?;
     let mut answer = Vec::new();
     let mut buffer = [0; 16 << 10];

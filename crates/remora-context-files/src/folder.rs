@@ -1,6 +1,6 @@
 //! Files below a directory, opened step by step. No symbolic link on the way is followed.
 //!
-//! Every step starts at an open folder, so nobody can swap in a link between a check and a write.
+//! Every step starts at an open folder, so no other process can swap in a link between a check and a write.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

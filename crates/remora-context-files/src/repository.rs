@@ -159,12 +159,13 @@ fn knows(own: &Path, root: &Path) -> bool {
     let is_root = |path: &str| own.join(path.trim()).canonicalize().is_ok_and(|path| path == root);
     let linked = read_small(&own.join("gitdir")).ok();
     let linked = linked.as_deref().and_then(|path| path.trim().strip_suffix("/.git")).is_some_and(is_root);
-    let config = || read_small(&own.join("config")).unwrap_or_default();
-    let is_submodule = |config: &str| {
-        let lines = config.lines().filter_map(|line| line.trim().strip_prefix("worktree"));
-        lines.filter_map(|rest| rest.trim().strip_prefix('=')).any(is_root)
-    };
-    linked || is_submodule(&config())
+    if linked {
+        return true;
+    }
+    // A submodule names its working tree in its configuration.
+    let config = read_small(&own.join("config")).unwrap_or_default();
+    let lines = config.lines().filter_map(|line| line.trim().strip_prefix("worktree"));
+    lines.filter_map(|rest| rest.trim().strip_prefix('=')).any(is_root)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) struct Marks {
     /// The unmistakable start of the first mark's line.
     begin: String,
-    /// The rest of that line. `{}` stands for [`Came::word`].
+    /// The rest of that line. `{}` stands for [`Insertion::word`].
     rest: &'static str,
     end: String,
 }
@@ -22,7 +22,7 @@ pub(crate) struct OddMarks;
 
 /// How a section was inserted into its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Came {
+enum Insertion {
     Added,
     /// Added after a last line without a line break, so one was inserted.
     Joined,
@@ -30,7 +30,7 @@ enum Came {
     Made,
 }
 
-impl Came {
+impl Insertion {
     fn word(self) -> &'static str {
         match self {
             Self::Added => "",
@@ -43,13 +43,13 @@ impl Came {
 struct Located {
     /// From the first mark to the last, inclusive.
     place: Range<usize>,
-    came: Came,
+    came: Insertion,
     ending: &'static str,
 }
 
 /// The text that remains without the section.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Left {
+pub(crate) struct Remainder {
     pub(crate) text: String,
     /// Whether the file was created for the section.
     pub(crate) made: bool,
@@ -81,7 +81,7 @@ impl Marks {
 
     /// A new file that holds only `preamble` and the section.
     pub(crate) fn new_file(&self, preamble: &str, section: &str) -> String {
-        format!("{preamble}{}\n", self.block(section, Came::Made, "\n"))
+        format!("{preamble}{}\n", self.block(section, Insertion::Made, "\n"))
     }
 
     /// The text with the section, which replaces an existing one or is appended.
@@ -92,29 +92,29 @@ impl Marks {
         }
         let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let is_joined = !text.is_empty() && text != BYTE_ORDER_MARK && !text.ends_with('\n');
-        let (gap, came) = if is_joined { (ending, Came::Joined) } else { ("", Came::Added) };
+        let (gap, came) = if is_joined { (ending, Insertion::Joined) } else { ("", Insertion::Added) };
         Ok(format!("{text}{gap}{}{ending}", self.block(section, came, ending)))
     }
 
     /// The text as it was without the section. `None` if it has none.
-    pub(crate) fn without(&self, text: &str) -> Result<Option<Left>, OddMarks> {
+    pub(crate) fn without(&self, text: &str) -> Result<Option<Remainder>, OddMarks> {
         let Some(found) = self.find(text)? else { return Ok(None) };
         let mut before = &text[..found.place.start];
         let mut after = &text[found.place.end..];
         after = after.strip_prefix(found.ending).unwrap_or(after);
         // Text added after the section since still needs the line break before it.
-        if found.came == Came::Joined && after.is_empty() {
+        if found.came == Insertion::Joined && after.is_empty() {
             before = before.strip_suffix(found.ending).unwrap_or(before);
         }
-        Ok(Some(Left { text: format!("{before}{after}"), made: found.came == Came::Made }))
+        Ok(Some(Remainder { text: format!("{before}{after}"), made: found.came == Insertion::Made }))
     }
 
-    fn block(&self, section: &str, came: Came, ending: &str) -> String {
+    fn block(&self, section: &str, came: Insertion, ending: &str) -> String {
         let block = format!("{}\n{section}{}", self.first_line(came), self.end);
         if ending == "\n" { block } else { block.replace('\n', ending) }
     }
 
-    fn first_line(&self, came: Came) -> String {
+    fn first_line(&self, came: Insertion) -> String {
         format!("{}{}", self.begin, self.rest.replacen("{}", came.word(), 1))
     }
 
@@ -126,7 +126,7 @@ impl Marks {
             ([begin], [end]) if begin < end => (*begin, *end),
             _ => return Err(OddMarks),
         };
-        for came in [Came::Added, Came::Joined, Came::Made] {
+        for came in [Insertion::Added, Insertion::Joined, Insertion::Made] {
             let Some(rest) = text[start..end].strip_prefix(&self.first_line(came)) else { continue };
             let ending = if rest.starts_with("\r\n") { "\r\n" } else { "\n" };
             if rest.starts_with(ending) {
@@ -201,7 +201,7 @@ mod tests {
         assert!(with.starts_with("new top line\n") && with.ends_with("bottom\n"), "{with}");
         assert_eq!(marks.without(&with).unwrap().unwrap().text, "new top line\nbottom\n");
         let made = marks.new_file("---\nx: 1\n---\n", SECTION);
-        assert_eq!(marks.without(&made), Ok(Some(Left { text: "---\nx: 1\n---\n".into(), made: true })));
+        assert_eq!(marks.without(&made), Ok(Some(Remainder { text: "---\nx: 1\n---\n".into(), made: true })));
     }
 
     #[test]

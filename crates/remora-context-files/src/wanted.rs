@@ -10,7 +10,7 @@ use remora_store::{Recall, Store, StoreError};
 
 use crate::folder::{Folder, Refusal};
 use crate::repository::Repository;
-use crate::section::Left;
+use crate::section::Remainder;
 use crate::{Outcome, What};
 
 const CLAUDE_MD: &str = "CLAUDE.md";
@@ -53,7 +53,7 @@ impl Wanted {
     }
 
     /// Whether the rest of the file, without the section, is ours too.
-    pub(crate) fn is_all_of(&self, left: &Left) -> bool {
+    pub(crate) fn is_all_of(&self, left: &Remainder) -> bool {
         let text = left.text.trim();
         left.made && (text.is_empty() || text == self.preamble.trim())
     }
@@ -77,10 +77,8 @@ pub(crate) fn folders_to_make(wanted: &[Wanted], root: &Folder) -> Vec<String> {
         let folders = wanted.folder().ancestors().filter(|folder| !folder.as_os_str().is_empty());
         let mut folders: Vec<&Path> = folders.collect();
         folders.reverse();
-        let is_missing = |folder: &&Path| matches!(root.walk(folder, |_| Ok(())), Err(Refusal::Missing));
-        missing.extend(
-            folders.into_iter().filter(is_missing).map(|folder| folder.to_string_lossy().into_owned()),
-        );
+        folders.retain(|folder| matches!(root.walk(folder, |_| Ok(())), Err(Refusal::Missing)));
+        missing.extend(folders.iter().map(|folder| folder.to_string_lossy().into_owned()));
     }
     missing
 }

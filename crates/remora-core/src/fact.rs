@@ -106,10 +106,9 @@ impl FactKey {
     pub fn is_in(&self, text: &str) -> bool {
         let text = text.replace('’', "'").to_lowercase();
         let words: Vec<&str> = words(&text).collect();
-        let has = |own: &str| {
+        self::words(&self.0).all(|own| {
             words.iter().any(|word| *word == own || word.strip_suffix('s').is_some_and(|word| word == own))
-        };
-        self::words(&self.0).all(has)
+        })
     }
 }
 

@@ -16,6 +16,13 @@ pub struct Excerpt<'a> {
     pub tail: &'a str,
 }
 
+/// Length limit for a text, in bytes. A longer text keeps this much of its beginning and of its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExcerptLimit {
+    pub head: usize,
+    pub tail: usize,
+}
+
 const GAP_START: char = '\u{FDD0}';
 const GAP_END: char = '\u{FDD1}';
 
@@ -47,8 +54,8 @@ impl<'a> Excerpt<'a> {
         Self::cut(&change(excerpt.head), excerpt.cut, &change(excerpt.tail))
     }
 
-    /// Shortens `text` to at most `head` and `tail` bytes, with a note on how much is missing.
-    pub fn shorten(text: &str, head: usize, tail: usize) -> String {
+    /// Shortens `text` to the limit, with a note on how much is missing.
+    pub fn shorten(text: &str, ExcerptLimit { head, tail }: ExcerptLimit) -> String {
         let parts = Excerpt::of(text);
         if parts.cut == 0 && text.len() <= head + tail {
             return text.to_owned();
@@ -224,10 +231,11 @@ mod tests {
 
     #[test]
     fn shortening_counts_what_was_cut_before_too() {
+        let limit = ExcerptLimit { head: 4, tail: 2 };
         let text = Excerpt::cut("aaaaaaaaaa", 1000, "bbbbbbbbbb");
-        assert_eq!(Excerpt::shorten(&text, 4, 2), "aaaa\n[… 1014 bytes cut …]\nbb");
-        assert_eq!(Excerpt::shorten("0123456789", 4, 2), "0123\n[… 4 bytes cut …]\n89");
-        assert_eq!(Excerpt::shorten("012345", 4, 2), "012345");
+        assert_eq!(Excerpt::shorten(&text, limit), "aaaa\n[… 1014 bytes cut …]\nbb");
+        assert_eq!(Excerpt::shorten("0123456789", limit), "0123\n[… 4 bytes cut …]\n89");
+        assert_eq!(Excerpt::shorten("012345", limit), "012345");
     }
 
     #[test]

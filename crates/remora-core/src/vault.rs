@@ -65,8 +65,8 @@ fn split_front_matter(text: &str) -> Option<(&str, &str)> {
 /// The values of the first of `keys`: `[a, b]`, `a, b`, `a b`, or one `- a` per line.
 fn listed(front: &str, keys: &[&str]) -> Vec<String> {
     let mut lines = front.lines();
-    let value = |line: &str| keys.iter().find_map(|key| value_of(line, key).map(str::to_owned));
-    let Some(value) = lines.find_map(value) else { return Vec::new() };
+    let value = lines.find_map(|line| keys.iter().find_map(|key| value_of(line, key)));
+    let Some(value) = value else { return Vec::new() };
     let value = value.trim_start_matches('[').trim_end_matches(']');
     if !value.trim().is_empty() {
         let words = value.split(|c: char| c == ',' || c.is_whitespace());

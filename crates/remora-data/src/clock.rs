@@ -24,7 +24,7 @@ impl Clock {
     pub fn now(&self) -> Time {
         match self {
             Self::System => Time::now(),
-            // Without a readable offset the time is the system's. `remora doctor` tells.
+            // Without a readable offset the time is the system's. `remora doctor` reports it.
             Self::Shifted(_) => Time(Time::now().0.saturating_add(self.offset().unwrap_or_default())),
             Self::Fixed(time) => *time,
         }

@@ -51,14 +51,14 @@ pub fn unset(dir: &DataDir, setting: &'static Setting) -> Result<bool, ConfigErr
 }
 
 /// An error in the file, before its path is added.
-enum Wrong {
+enum EditError {
     Syntax { line: usize, reason: String },
     NotASection(&'static str),
 }
 
 fn edit(
     dir: &DataDir,
-    change: impl FnOnce(&str) -> Result<Option<String>, Wrong>,
+    change: impl FnOnce(&str) -> Result<Option<String>, EditError>,
 ) -> Result<(), ConfigError> {
     dir.create()?;
     // If the file is a link, its target is changed and the link stays.
@@ -70,8 +70,8 @@ fn edit(
         Err(error) => return Err(DataError::file(&path)(error).into()),
     };
     let changed = change(&text).map_err(|wrong| match wrong {
-        Wrong::Syntax { line, reason } => ConfigError::Syntax { path: path.clone(), line, reason },
-        Wrong::NotASection(section) => ConfigError::NotASection { path: path.clone(), section },
+        EditError::Syntax { line, reason } => ConfigError::Syntax { path: path.clone(), line, reason },
+        EditError::NotASection(section) => ConfigError::NotASection { path: path.clone(), section },
     })?;
     match changed {
         Some(changed) if changed != text => {
@@ -89,10 +89,10 @@ fn take_lock(dir: &DataDir, path: &Path) -> Result<File, ConfigError> {
     })
 }
 
-fn with(text: &str, setting: &'static Setting, value: &Value) -> Result<String, Wrong> {
+fn with(text: &str, setting: &'static Setting, value: &Value) -> Result<String, EditError> {
     let mut document: DocumentMut = text.parse().map_err(|error| syntax(text, &error))?;
     let section = document.entry(setting.section()).or_insert_with(toml_edit::table);
-    let section = section.as_table_like_mut().ok_or(Wrong::NotASection(setting.section()))?;
+    let section = section.as_table_like_mut().ok_or(EditError::NotASection(setting.section()))?;
     let mut new = edited(value);
     match section.get_mut(setting.key()) {
         Some(Item::Value(old)) => {
@@ -109,10 +109,10 @@ fn with(text: &str, setting: &'static Setting, value: &Value) -> Result<String, 
 }
 
 /// The text without the setting, or `None` if it does not have it.
-fn without(text: &str, setting: &'static Setting) -> Result<Option<String>, Wrong> {
+fn without(text: &str, setting: &'static Setting) -> Result<Option<String>, EditError> {
     let document = Document::parse(text).map_err(|error| syntax(text, &error))?;
     let Some(section) = document.get(setting.section()) else { return Ok(None) };
-    let section = section.as_table_like().ok_or(Wrong::NotASection(setting.section()))?;
+    let section = section.as_table_like().ok_or(EditError::NotASection(setting.section()))?;
     if !section.contains_key(setting.key()) {
         return Ok(None);
     }
@@ -154,9 +154,9 @@ fn edited(value: &Value) -> toml_edit::Value {
     }
 }
 
-fn syntax(text: &str, error: &toml_edit::TomlError) -> Wrong {
+fn syntax(text: &str, error: &toml_edit::TomlError) -> EditError {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    Wrong::Syntax { line: before.matches('\n').count() + 1, reason: error.message().replace('\n', ", ") }
+    EditError::Syntax { line: before.matches('\n').count() + 1, reason: error.message().replace('\n', ", ") }
 }
 
 #[cfg(test)]
@@ -211,12 +211,12 @@ mod tests {
         let setting = find("daemon.port").unwrap();
         let wrong = with("[openai]\napi_key = sk-secret\n", setting, &Value::Integer(1));
         assert!(
-            matches!(&wrong, Err(Wrong::Syntax { line: 2, reason }) if !reason.contains("sk-")),
+            matches!(&wrong, Err(EditError::Syntax { line: 2, reason }) if !reason.contains("sk-")),
             "the reason must not quote the file"
         );
         assert!(matches!(
             with("daemon = 1\n", setting, &Value::Integer(1)),
-            Err(Wrong::NotASection("daemon"))
+            Err(EditError::NotASection("daemon"))
         ));
     }
 }

@@ -147,13 +147,14 @@ fn read(path: &Path) -> Result<Vec<Line>, DataError> {
     if text.is_empty() {
         return Ok(vec![Line { is_private: true, is_erased: false, id: String::new() }]);
     }
-    let parse = |line: &str| {
-        let (word, id) = line.trim_end_matches('\n').split_once(' ').unwrap_or((line, ""));
-        // A line that was cut off may have been either, so it counts as private.
-        let is_private = word != "public" || !line.ends_with('\n');
-        Line { is_private, is_erased: line.trim_end() == ERASED, id: id.to_owned() }
-    };
     Ok(text.split_inclusive('\n').map(parse).collect())
+}
+
+fn parse(line: &str) -> Line {
+    let (word, id) = line.trim_end_matches('\n').split_once(' ').unwrap_or((line, ""));
+    // A line that was cut off may have been either, so it counts as private.
+    let is_private = word != "public" || !line.ends_with('\n');
+    Line { is_private, is_erased: line.trim_end() == ERASED, id: id.to_owned() }
 }
 
 fn id(origin: &Origin) -> String {

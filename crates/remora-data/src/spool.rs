@@ -21,7 +21,7 @@ use crate::{DataError, EventRecord};
 /// Size limit in bytes, for the case that no process imports the records.
 const MAX_SPOOL_BYTES: u64 = 256 << 20;
 /// Size of the reserve. An event is 1 to 2 KB, rarely more than 20.
-const RESERVE: u64 = 4 << 20;
+const RESERVE_BYTES: u64 = 4 << 20;
 /// The unit of `st_blocks`, on every file system.
 const BLOCK: u64 = 512;
 
@@ -60,16 +60,16 @@ pub fn keep_reserve(dir: &DataDir) -> io::Result<()> {
     let path = dir.spool_reserve();
     match fs::symlink_metadata(&path) {
         // A smaller reserve lost its blocks, by a copy of the directory or by the file system, and is made again.
-        Ok(reserve) if reserve.len() > 0 || reserve.blocks() * BLOCK >= RESERVE => return Ok(()),
+        Ok(reserve) if reserve.len() > 0 || reserve.blocks() * BLOCK >= RESERVE_BYTES => return Ok(()),
         Err(error) if !is_absent(&error) => return Err(error),
         _ => {}
     }
-    if !has_room(dir, 4 * RESERVE)? {
+    if !has_room(dir, 4 * RESERVE_BYTES)? {
         return Ok(());
     }
     let new = path.with_extension("reserve.new");
     let file = private_file().create(true).truncate(true).write(true).open(&new)?;
-    if let Err(error) = allocate(&file, RESERVE) {
+    if let Err(error) = allocate(&file, RESERVE_BYTES) {
         fs::remove_file(&new)?;
         return Err(error);
     }
@@ -163,7 +163,7 @@ pub fn take_aside(dir: &DataDir) -> io::Result<Option<TakenAside>> {
     if fs::symlink_metadata(&aside).is_err() {
         let mut moved = fs::rename(&spool, &aside);
         // While the disk is full, the reserve stays in place: the next events need the rest of it.
-        if moved.as_ref().is_err_and(is_absent) && is_reserve_used(dir) && has_room(dir, RESERVE)? {
+        if moved.as_ref().is_err_and(is_absent) && is_reserve_used(dir) && has_room(dir, RESERVE_BYTES)? {
             moved = fs::rename(dir.spool_reserve(), &aside);
         }
         match moved {

@@ -48,7 +48,7 @@ pub fn open(settings: &Search) -> Option<Box<dyn Embed>> {
         Chosen::Remote(remote) => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             Some(match runtime {
-                Ok(runtime) => Box::new(Waited { remote, runtime }),
+                Ok(runtime) => Box::new(BlockingRemote { remote, runtime }),
                 Err(error) => Box::new(Prepared(Err(EmbedError(error.to_string())))),
             })
         }
@@ -57,12 +57,12 @@ pub fn open(settings: &Search) -> Option<Box<dyn Embed>> {
 
 /// An embedder over the network, called synchronously.
 #[derive(Debug)]
-struct Waited {
+struct BlockingRemote {
     remote: Arc<Remote>,
     runtime: tokio::runtime::Runtime,
 }
 
-impl Embed for Waited {
+impl Embed for BlockingRemote {
     fn model(&mut self) -> Result<String, EmbedError> {
         self.runtime.block_on(self.remote.vectors_name())
     }

@@ -29,7 +29,7 @@ const MAX_QUESTION_LEN: usize = 1_000;
 /// A refused text is halved and retried down to this length.
 const MIN_TEXT_LEN: usize = 500;
 /// After a query that was too slow for a prompt, the embedder is not called for prompts for this long.
-const MEMORY_OF_SLOWNESS: Duration = Duration::from_mins(1);
+const SLOW_PAUSE: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub struct Remote {
@@ -39,9 +39,9 @@ pub struct Remote {
     model: String,
     /// The name of its vectors, without their dimensions.
     name: String,
-    patience: Mutex<RetryClock>,
+    retry_clock: Mutex<RetryClock>,
     /// Learned from the first answer. Locked while that request runs, so that only one is sent.
-    acquaintance: tokio::sync::Mutex<Option<Acquaintance>>,
+    profile: tokio::sync::Mutex<Option<VectorProfile>>,
     /// Whether a query whose caller gave up is still running.
     owes_answer: AtomicBool,
     /// Duration and time of the last query.
@@ -49,7 +49,7 @@ pub struct Remote {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Acquaintance {
+struct VectorProfile {
     dimensions: usize,
     closeness: Closeness,
 }
@@ -59,7 +59,7 @@ struct Exchange<'a>(&'a Remote);
 
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
-        self.0.patience().was_left();
+        self.0.retry_clock().abandoned();
     }
 }
 
@@ -84,12 +84,8 @@ impl Remote {
             let command = "`remora config set search.embedder_api_key -`";
             return Err(EmbedError(format!("{provider} needs a key: {command}")));
         }
-        let given = |text: &str, own: &'static str| {
-            if text.trim().is_empty() { own.to_owned() } else { text.trim().to_owned() }
-        };
-        let url = given(&settings.embedder_url, api.own_url());
-        let url = api.base_url(&url);
-        let model = given(&settings.embedder_model, api.own_model());
+        let url = api.base_url(given_or(&settings.embedder_url, api.own_url()));
+        let model = given_or(&settings.embedder_model, api.own_model()).to_owned();
         let key = Some(settings.embedder_api_key.clone()).filter(Secret::is_set);
         let http = Http::new(url, key, MAX_EXCHANGE).map_err(|error| {
             EmbedError(format!("search.embedder_url: {error}: `remora config set search.embedder_url URL`"))
@@ -103,8 +99,8 @@ impl Remote {
             http: http.keeping_its_connection(),
             name: format!("{provider}/{model}{place}"),
             model,
-            patience: Mutex::default(),
-            acquaintance: tokio::sync::Mutex::default(),
+            retry_clock: Mutex::default(),
+            profile: tokio::sync::Mutex::default(),
             owes_answer: AtomicBool::new(false),
             pace: Mutex::default(),
         })
@@ -113,19 +109,19 @@ impl Remote {
     /// The current health, for status reports.
     pub fn health(&self) -> Health {
         let (provider, model) = (self.provider.to_owned(), self.model.clone());
-        Health { provider, model, trouble: self.trouble() }
+        Health { provider, model, trouble: self.outage() }
     }
 
-    pub fn trouble(&self) -> Option<Outage> {
-        self.patience().trouble().cloned()
+    pub fn outage(&self) -> Option<Outage> {
+        self.retry_clock().outage().cloned()
     }
 
     /// The name of its vectors, including their dimensions.
     pub async fn vectors_name(&self) -> Result<String, EmbedError> {
-        Ok(self.name_of(self.acquainted().await?))
+        Ok(self.name_of(self.profile().await?))
     }
 
-    fn name_of(&self, known: Acquaintance) -> String {
+    fn name_of(&self, known: VectorProfile) -> String {
         format!("{}/{}", self.name, known.dimensions)
     }
 
@@ -150,11 +146,11 @@ impl Remote {
         text: &str,
         limit: Duration,
     ) -> Result<Embeddings, EmbedError> {
-        let is_known = self.acquaintance.try_lock().is_ok_and(|known| known.is_some());
+        let is_known = self.profile.try_lock().is_ok_and(|known| known.is_some());
         let pace = *self.pace.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_slow = pace.is_some_and(|(took, at)| took > limit && at.elapsed() < MEMORY_OF_SLOWNESS);
-        if let Some(trouble) = self.trouble() {
-            return Err(self.error(&trouble.reason));
+        let is_slow = pace.is_some_and(|(took, at)| took > limit && at.elapsed() < SLOW_PAUSE);
+        if let Some(outage) = self.outage() {
+            return Err(self.error(&outage.reason));
         }
         let late = || EmbedError::late(self.provider, limit);
         if !is_known || is_slow || self.owes_answer.load(Ordering::Relaxed) {
@@ -187,11 +183,11 @@ impl Remote {
 
     /// Returns one vector per text. Fails at once while it is too early to retry.
     pub async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Embeddings, EmbedError> {
-        let known = self.acquainted().await?;
+        let known = self.profile().await?;
         let made = self.attempt(self.exchange(texts, purpose), purpose == Purpose::Question).await?;
         let model = self.name_of(known);
         if let Some(other) = made.iter().map(Vec::len).find(|length| *length != known.dimensions) {
-            *self.acquaintance.lock().await = None;
+            *self.profile.lock().await = None;
             let was = known.dimensions;
             return Err(self.failed(&format!("its vectors had {was} numbers and have {other} now"), None));
         }
@@ -199,8 +195,8 @@ impl Remote {
     }
 
     /// Dimensions and meaning of its cosines, learned from the first request.
-    async fn acquainted(&self) -> Result<Acquaintance, EmbedError> {
-        let mut known = self.acquaintance.lock().await;
+    async fn profile(&self) -> Result<VectorProfile, EmbedError> {
+        let mut known = self.profile.lock().await;
         if let Some(known) = *known {
             return Ok(known);
         }
@@ -217,7 +213,7 @@ impl Remote {
         };
         let (questions, answers, dimensions) = self.attempt(examples, false).await?;
         let closeness = Closeness::measured(&questions, &answers);
-        Ok(*known.insert(Acquaintance { dimensions, closeness }))
+        Ok(*known.insert(VectorProfile { dimensions, closeness }))
     }
 
     /// Runs an exchange if the backoff allows one, and updates the health with the result. With
@@ -227,19 +223,19 @@ impl Remote {
         exchange: impl Future<Output = Result<T, EmbedFailure>>,
         may_be_refused: bool,
     ) -> Result<T, EmbedError> {
-        let admitted = self.patience().admit(Time::now());
+        let admitted = self.retry_clock().admit(Time::now());
         if admitted.is_err() {
-            let reason = self.trouble().map(|trouble| trouble.reason);
+            let reason = self.outage().map(|outage| outage.reason);
             return Err(self.error(&reason.unwrap_or_default()));
         }
         let _until_the_end = Exchange(self);
         match exchange.await {
             Ok(answer) => {
-                self.patience().answered();
+                self.retry_clock().answered();
                 Ok(answer)
             }
             Err(failure) if failure.is_refusal && may_be_refused => {
-                self.patience().answered();
+                self.retry_clock().answered();
                 Err(self.error(&failure.reason))
             }
             Err(failure) => Err(self.failed(&failure.reason, failure.retry_after)),
@@ -247,7 +243,7 @@ impl Remote {
     }
 
     fn failed(&self, reason: &str, retry_after: Option<Duration>) -> EmbedError {
-        self.patience().failed(reason, retry_after, Time::now());
+        self.retry_clock().failed(reason, retry_after, Time::now());
         self.error(reason)
     }
 
@@ -255,8 +251,8 @@ impl Remote {
         EmbedError(format!("{}: {reason}", self.provider))
     }
 
-    fn patience(&self) -> MutexGuard<'_, RetryClock> {
-        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
+    fn retry_clock(&self) -> MutexGuard<'_, RetryClock> {
+        self.retry_clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn exchange(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedFailure> {
@@ -301,6 +297,11 @@ impl Remote {
         let answer = self.http.post(url, headers, &body).await?;
         self.api.vectors(&answer, texts.len()).map_err(|reason| EmbedFailure::of_answer(&reason))
     }
+}
+
+/// What the user set, or the default of the API.
+fn given_or<'a>(given: &'a str, own: &'static str) -> &'a str {
+    if given.trim().is_empty() { own } else { given.trim() }
 }
 
 impl EmbedFailure {

@@ -5,26 +5,26 @@ use remora_core::intake::Document;
 
 use crate::Reading;
 use crate::dialect::Dialect;
-use crate::tools::{Does, Shell, Tools};
+use crate::tools::{Shell, ToolKind, Tools};
 
 pub(crate) const TOOLS: Tools = Tools {
     table: &[
-        ("Bash", Does::Run),
-        ("BashOutput", Does::Run),
-        ("Edit", Does::Edit),
-        ("MultiEdit", Does::Edit),
-        ("Write", Does::Edit),
-        ("NotebookEdit", Does::Edit),
-        ("Read", Does::Read),
-        ("Grep", Does::Search),
-        ("Glob", Does::Search),
-        ("WebSearch", Does::Search),
-        ("ToolSearch", Does::Search),
-        ("WebFetch", Does::Fetch),
-        ("AskUserQuestion", Does::Ask),
-        ("Agent", Does::Delegate),
-        ("Task", Does::Delegate),
-        ("TaskOutput", Does::Delegate),
+        ("Bash", ToolKind::Run),
+        ("BashOutput", ToolKind::Run),
+        ("Edit", ToolKind::Edit),
+        ("MultiEdit", ToolKind::Edit),
+        ("Write", ToolKind::Edit),
+        ("NotebookEdit", ToolKind::Edit),
+        ("Read", ToolKind::Read),
+        ("Grep", ToolKind::Search),
+        ("Glob", ToolKind::Search),
+        ("WebSearch", ToolKind::Search),
+        ("ToolSearch", ToolKind::Search),
+        ("WebFetch", ToolKind::Fetch),
+        ("AskUserQuestion", ToolKind::Ask),
+        ("Agent", ToolKind::Delegate),
+        ("Task", ToolKind::Delegate),
+        ("TaskOutput", ToolKind::Delegate),
     ],
     otherwise: None,
     reports_failures: true,

@@ -5,15 +5,15 @@ use remora_core::intake::Document;
 
 use crate::Reading;
 use crate::dialect::Dialect;
-use crate::tools::{Does, Shell, Tools};
+use crate::tools::{Shell, ToolKind, Tools};
 
 pub(crate) const TOOLS: Tools = Tools {
     table: &[
-        ("Bash", Does::Run),
-        ("apply_patch", Does::Patch),
-        ("Edit", Does::Patch),
-        ("Write", Does::Patch),
-        ("web_search", Does::Search),
+        ("Bash", ToolKind::Run),
+        ("apply_patch", ToolKind::Patch),
+        ("Edit", ToolKind::Patch),
+        ("Write", ToolKind::Patch),
+        ("web_search", ToolKind::Search),
     ],
     otherwise: None,
     reports_failures: false,

@@ -7,23 +7,23 @@ use serde_json::Value;
 
 use crate::Reading;
 use crate::dialect::Dialect;
-use crate::tools::{Does, Shell, Tools};
+use crate::tools::{Shell, ToolKind, Tools};
 use crate::wire::Wire;
 
 const TOOLS: Tools = Tools {
     table: &[
-        ("bash", Does::Run),
-        ("powershell", Does::Run),
-        ("view", Does::Read),
-        ("edit", Does::Edit),
-        ("str_replace_editor", Does::Edit),
-        ("create", Does::Edit),
-        ("apply_patch", Does::Patch),
-        ("grep", Does::Search),
-        ("glob", Does::Search),
-        ("web_search", Does::Search),
-        ("web_fetch", Does::Fetch),
-        ("task", Does::Delegate),
+        ("bash", ToolKind::Run),
+        ("powershell", ToolKind::Run),
+        ("view", ToolKind::Read),
+        ("edit", ToolKind::Edit),
+        ("str_replace_editor", ToolKind::Edit),
+        ("create", ToolKind::Edit),
+        ("apply_patch", ToolKind::Patch),
+        ("grep", ToolKind::Search),
+        ("glob", ToolKind::Search),
+        ("web_search", ToolKind::Search),
+        ("web_fetch", ToolKind::Fetch),
+        ("task", ToolKind::Delegate),
     ],
     otherwise: None,
     reports_failures: false,

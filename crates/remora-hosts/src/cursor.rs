@@ -7,11 +7,11 @@ use serde_json::json;
 
 use crate::Reading;
 use crate::dialect::Dialect;
-use crate::tools::{Does, Shell, Tools};
+use crate::tools::{Shell, ToolKind, Tools};
 use crate::wire::Wire;
 
 const TOOLS: Tools = Tools {
-    table: &[("Shell", Does::Run), ("Edit", Does::Edit)],
+    table: &[("Shell", ToolKind::Run), ("Edit", ToolKind::Edit)],
     otherwise: None,
     reports_failures: false,
     shell: Shell::Plain,

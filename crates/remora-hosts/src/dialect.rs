@@ -7,7 +7,7 @@ use remora_core::host::Host;
 use remora_core::intake::Document;
 
 use crate::Reading;
-use crate::tools::{Raw, Tools};
+use crate::tools::{RawCall, Tools};
 use crate::wire::Wire;
 
 /// Properties of one host.
@@ -40,7 +40,7 @@ impl Dialect {
                 None => return self.synthetic(&wire),
             },
             "PreToolUse" => return self.file_ahead(&mut wire, cwd),
-            "PostToolUse" | "PostToolUseFailure" => match Raw::read(&mut wire) {
+            "PostToolUse" | "PostToolUseFailure" => match RawCall::read(&mut wire) {
                 Some(raw) => Body::ToolUsed(self.tools.translate(raw)),
                 None => return Reading::malformed("a tool call without the tool's name"),
             },

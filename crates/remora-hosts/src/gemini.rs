@@ -6,25 +6,25 @@ use remora_core::intake::Document;
 
 use crate::Reading;
 use crate::dialect::Dialect;
-use crate::tools::{Does, Shell, Tools};
+use crate::tools::{Shell, ToolKind, Tools};
 use crate::wire::Wire;
 
 pub(crate) const TOOLS: Tools = Tools {
     table: &[
-        ("run_shell_command", Does::Run),
-        ("replace", Does::Edit),
-        ("edit", Does::Edit),
-        ("write_file", Does::Edit),
-        ("read_file", Does::Read),
-        ("glob", Does::Search),
-        ("grep_search", Does::Search),
-        ("search_file_content", Does::Search),
-        ("google_web_search", Does::Search),
-        ("web_search", Does::Search),
-        ("web_fetch", Does::Fetch),
-        ("ask_user", Does::Ask),
-        ("task", Does::Delegate),
-        ("agent", Does::Delegate),
+        ("run_shell_command", ToolKind::Run),
+        ("replace", ToolKind::Edit),
+        ("edit", ToolKind::Edit),
+        ("write_file", ToolKind::Edit),
+        ("read_file", ToolKind::Read),
+        ("glob", ToolKind::Search),
+        ("grep_search", ToolKind::Search),
+        ("search_file_content", ToolKind::Search),
+        ("google_web_search", ToolKind::Search),
+        ("web_search", ToolKind::Search),
+        ("web_fetch", ToolKind::Fetch),
+        ("ask_user", ToolKind::Ask),
+        ("task", ToolKind::Delegate),
+        ("agent", ToolKind::Delegate),
     ],
     otherwise: None,
     reports_failures: false,

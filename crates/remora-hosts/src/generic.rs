@@ -15,11 +15,11 @@ use serde_json::{Number, Value};
 
 use crate::Reading;
 use crate::claude_code;
-use crate::tools::{Does, Raw, Tools};
+use crate::tools::{RawCall, ToolKind, Tools};
 use crate::wire::{MAX_ID_LEN, Wire};
 
 /// Programs use Claude Code's tool names or their own. An unknown tool with a `command` is read as a shell command.
-const TOOLS: Tools = Tools { otherwise: Some(Does::Run), ..claude_code::TOOLS };
+const TOOLS: Tools = Tools { otherwise: Some(ToolKind::Run), ..claude_code::TOOLS };
 
 /// One kind of message: its specific members.
 pub trait Message: DeserializeOwned + JsonSchema {
@@ -117,7 +117,7 @@ impl Message for Observations {
     const NAME: &'static str = "observations";
 
     fn body(self, private: &[String]) -> Body {
-        Body::ToolUsed(TOOLS.translate(Raw {
+        Body::ToolUsed(TOOLS.translate(RawCall {
             tool: self.tool_name,
             interrupted: self.is_interrupt == Some(true) || self.tool_response["interrupted"] == true,
             input: self.tool_input,

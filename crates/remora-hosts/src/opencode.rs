@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 
 use crate::Reading;
 use crate::dialect::Dialect;
-use crate::tools::{Does, Shell, Tools};
+use crate::tools::{Shell, ToolKind, Tools};
 use crate::wire::Wire;
 
 const TOOLS: Tools = Tools {
     table: &[
-        ("bash", Does::Run),
-        ("read", Does::Read),
-        ("edit", Does::Edit),
-        ("multiedit", Does::Edit),
-        ("write", Does::Edit),
-        ("patch", Does::Patch),
-        ("apply_patch", Does::Patch),
-        ("grep", Does::Search),
-        ("glob", Does::Search),
-        ("websearch", Does::Search),
-        ("webfetch", Does::Fetch),
-        ("task", Does::Delegate),
+        ("bash", ToolKind::Run),
+        ("read", ToolKind::Read),
+        ("edit", ToolKind::Edit),
+        ("multiedit", ToolKind::Edit),
+        ("write", ToolKind::Edit),
+        ("patch", ToolKind::Patch),
+        ("apply_patch", ToolKind::Patch),
+        ("grep", ToolKind::Search),
+        ("glob", ToolKind::Search),
+        ("websearch", ToolKind::Search),
+        ("webfetch", ToolKind::Fetch),
+        ("task", ToolKind::Delegate),
     ],
     otherwise: None,
     reports_failures: false,

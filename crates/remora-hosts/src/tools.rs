@@ -11,9 +11,9 @@ use crate::wire::Wire;
 
 /// The tools of one host.
 pub(crate) struct Tools {
-    pub(crate) table: &'static [(&'static str, Does)],
+    pub(crate) table: &'static [(&'static str, ToolKind)],
     /// How an unlisted tool is read, if its input fits.
-    pub(crate) otherwise: Option<Does>,
+    pub(crate) otherwise: Option<ToolKind>,
     /// Whether the host reports a failed command as an error. If so, a command without an error has exit code 0.
     pub(crate) reports_failures: bool,
     /// Format of a command's output.
@@ -34,7 +34,7 @@ pub(crate) enum Shell {
 
 /// What a tool does. This decides how its input and output are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Does {
+pub(crate) enum ToolKind {
     Run,
     Edit,
     /// Changes several files, with a text in the format of `apply_patch`.
@@ -48,7 +48,7 @@ pub(crate) enum Does {
 
 /// A call as a host reports it.
 #[derive(Debug, Default)]
-pub(crate) struct Raw {
+pub(crate) struct RawCall {
     pub(crate) tool: String,
     pub(crate) input: Value,
     pub(crate) output: Value,
@@ -60,7 +60,7 @@ pub(crate) struct Raw {
     pub(crate) duration_ms: Option<u64>,
 }
 
-impl Raw {
+impl RawCall {
     /// Reads the member names that Claude Code introduced and others adopted. Returns `None` without a tool name.
     pub(crate) fn read(wire: &mut Wire) -> Option<Self> {
         let tool = wire.text("tool_name");
@@ -83,19 +83,19 @@ impl Raw {
 }
 
 impl Tools {
-    pub(crate) fn translate(&self, mut raw: Raw) -> ToolUse {
+    pub(crate) fn translate(&self, mut raw: RawCall) -> ToolUse {
         let call = match self.does(&raw.tool) {
-            Some(Does::Run) => self.run(&mut raw),
-            Some(Does::Edit) => edit(&raw),
-            Some(Does::Patch) => patched(&raw).or_else(|| edit(&raw)),
-            Some(Does::Read) => read(&raw),
-            Some(Does::Search) => search(&raw),
-            Some(Does::Fetch) => fetch(&raw),
-            Some(Does::Ask) => ask(&raw),
-            Some(Does::Delegate) => delegate(&raw),
+            Some(ToolKind::Run) => self.run(&mut raw),
+            Some(ToolKind::Edit) => edit(&raw),
+            Some(ToolKind::Patch) => patched(&raw).or_else(|| edit(&raw)),
+            Some(ToolKind::Read) => read(&raw),
+            Some(ToolKind::Search) => search(&raw),
+            Some(ToolKind::Fetch) => fetch(&raw),
+            Some(ToolKind::Ask) => ask(&raw),
+            Some(ToolKind::Delegate) => delegate(&raw),
             None => None,
         };
-        let Raw { tool, mut input, mut output, error, interrupted, duration_ms, .. } = raw;
+        let RawCall { tool, mut input, mut output, error, interrupted, duration_ms, .. } = raw;
         let call = call.unwrap_or_else(|| {
             drop_images(&mut input);
             drop_images(&mut output);
@@ -120,8 +120,8 @@ impl Tools {
     /// The file that a call is about to read or change.
     pub(crate) fn file_ahead(&self, wire: &mut Wire) -> Option<String> {
         match self.does(&wire.text("tool_name"))? {
-            Does::Read | Does::Edit => file(&wire.value("tool_input"), &Value::Null),
-            Does::Patch => {
+            ToolKind::Read | ToolKind::Edit => file(&wire.value("tool_input"), &Value::Null),
+            ToolKind::Patch => {
                 let input = wire.value("tool_input");
                 let first = changes(&patch_text(&input)?).into_iter().next();
                 first.map(|change| change.path).or_else(|| file(&input, &Value::Null))
@@ -130,13 +130,13 @@ impl Tools {
         }
     }
 
-    fn does(&self, tool: &str) -> Option<Does> {
+    fn does(&self, tool: &str) -> Option<ToolKind> {
         let listed = self.table.iter().find(|(name, _)| *name == tool).map(|(_, does)| *does);
         listed.or(self.otherwise)
     }
 
     /// Reads a command. The error of a command that has ended is split into its exit code and its output.
-    fn run(&self, raw: &mut Raw) -> Option<ToolCall> {
+    fn run(&self, raw: &mut RawCall) -> Option<ToolCall> {
         let command = text(&raw.input, &["command"]).or_else(|| text(&raw.output, &["command"]))?;
         let given =
             ["/exitCode", "/metadata/exit"].iter().find_map(|place| raw.output.pointer(place)?.as_i64());
@@ -195,7 +195,7 @@ fn patch_text(input: &Value) -> Option<String> {
     given.contains(BEGIN_PATCH).then_some(given)
 }
 
-fn patched(raw: &Raw) -> Option<ToolCall> {
+fn patched(raw: &RawCall) -> Option<ToolCall> {
     let changes = changes(&patch_text(&raw.input)?);
     let changes = if raw.private { without_patches(changes) } else { changes };
     (!changes.is_empty()).then_some(ToolCall::Edit { changes })
@@ -214,13 +214,12 @@ fn changes(text: &str) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     let lines = text.lines().skip_while(|line| !line.contains(BEGIN_PATCH)).skip(1);
     for line in lines.take_while(|line| !line.starts_with("*** End Patch")) {
-        let new = |path: &str, how| Change { path: path.trim().to_owned(), how, patch: String::new() };
         if let Some(path) = line.strip_prefix("*** Add File: ") {
-            changes.push(new(path, How::Created));
+            changes.push(change_of(path, How::Created));
         } else if let Some(path) =
             line.strip_prefix("*** Update File: ").or_else(|| line.strip_prefix("*** Delete File: "))
         {
-            changes.push(new(path, How::Edited));
+            changes.push(change_of(path, How::Edited));
         } else if let Some(change) = changes.last_mut() {
             match line.strip_prefix("*** Move to: ") {
                 Some(path) => path.trim().clone_into(&mut change.path),
@@ -241,6 +240,11 @@ fn changes(text: &str) -> Vec<Change> {
     changes
 }
 
+/// A change without its patch.
+fn change_of(path: &str, how: How) -> Change {
+    Change { path: path.trim().to_owned(), how, patch: String::new() }
+}
+
 /// Splits `Exit code 3` from the output below it.
 fn exit_code(error: &str) -> Option<(i32, &str)> {
     let (line, rest) = error.split_once('\n').unwrap_or((error, ""));
@@ -253,12 +257,12 @@ fn exit_code(error: &str) -> Option<(i32, &str)> {
 
 /// Whether a command without an error has ended with 0. It may still run in the background, and for some programs the
 /// host counts other codes as success.
-fn has_ended(raw: &Raw) -> bool {
+fn has_ended(raw: &RawCall) -> bool {
     let remarks = ["backgroundTaskId", "returnCodeInterpretation"];
     !raw.interrupted && remarks.iter().all(|remark| raw.output[*remark].is_null())
 }
 
-fn edit(raw: &Raw) -> Option<ToolCall> {
+fn edit(raw: &RawCall) -> Option<ToolCall> {
     let path = file(&raw.input, &raw.output)?;
     let created = raw.output["type"] == "create";
     // Lines around a change may come from a private section whose tags are outside the patch.
@@ -267,33 +271,27 @@ fn edit(raw: &Raw) -> Option<ToolCall> {
     Some(ToolCall::Edit { changes: vec![Change { path, how, patch }] })
 }
 
-fn read(raw: &Raw) -> Option<ToolCall> {
+fn read(raw: &RawCall) -> Option<ToolCall> {
     let file = file(&raw.input, &raw.output)?;
     let content = raw.output.pointer("/file/content").unwrap_or(&raw.output);
     Some(ToolCall::Read { file, text: printed(content).unwrap_or_default() })
 }
 
-fn search(raw: &Raw) -> Option<ToolCall> {
+fn search(raw: &RawCall) -> Option<ToolCall> {
     let query = text(&raw.input, &["pattern", "query"])?;
     let within = text(&raw.input, &["path"]).unwrap_or_default();
     Some(ToolCall::Search { query, within, found: found(&raw.output) })
 }
 
-fn fetch(raw: &Raw) -> Option<ToolCall> {
+fn fetch(raw: &RawCall) -> Option<ToolCall> {
     let question = text(&raw.input, &["prompt"]).unwrap_or_default();
     Some(ToolCall::Fetch { url: text(&raw.input, &["url"])?, question, text: printed(&raw.output)? })
 }
 
-fn ask(raw: &Raw) -> Option<ToolCall> {
+fn ask(raw: &RawCall) -> Option<ToolCall> {
     let asked = raw.input["questions"].as_array()?;
-    let question = |asked: &Value| {
-        let question = text(asked, &["question"])?;
-        let options = asked["options"].as_array().into_iter().flatten();
-        let options = options.filter_map(|option| text(option, &["label"])).collect();
-        let answer = printed(&raw.output["answers"][question.as_str()]).unwrap_or_default();
-        Some(Question { question, options, answer })
-    };
-    let mut questions: Vec<Question> = asked.iter().filter_map(question).collect();
+    let answers = &raw.output["answers"];
+    let mut questions: Vec<Question> = asked.iter().filter_map(|asked| question(asked, answers)).collect();
     if let Some(answers) = raw.output.as_str() {
         let mut is_quoted = false;
         for asked in &mut questions {
@@ -311,7 +309,15 @@ fn ask(raw: &Raw) -> Option<ToolCall> {
     (!questions.is_empty()).then_some(ToolCall::Ask { questions })
 }
 
-fn delegate(raw: &Raw) -> Option<ToolCall> {
+fn question(asked: &Value, answers: &Value) -> Option<Question> {
+    let question = text(asked, &["question"])?;
+    let options = asked["options"].as_array().into_iter().flatten();
+    let options = options.filter_map(|option| text(option, &["label"])).collect();
+    let answer = printed(&answers[question.as_str()]).unwrap_or_default();
+    Some(Question { question, options, answer })
+}
+
+fn delegate(raw: &RawCall) -> Option<ToolCall> {
     let prompt = text(&raw.input, &["prompt"]).unwrap_or_default();
     let done = raw.output.get("task").unwrap_or(&raw.output);
     let task = text(&raw.input, &["description"]).or_else(|| text(done, &["description"]))?;
@@ -396,14 +402,9 @@ fn patch(input: &Value, output: &Value, created: bool) -> String {
 }
 
 fn hunk_text(hunk: &Value) -> String {
-    let number = |name: &str| hunk[name].as_u64().unwrap_or_default();
-    let mut text = format!(
-        "@@ -{},{} +{},{} @@\n",
-        number("oldStart"),
-        number("oldLines"),
-        number("newStart"),
-        number("newLines")
-    );
+    let [old_start, old_lines, new_start, new_lines] =
+        ["oldStart", "oldLines", "newStart", "newLines"].map(|name| hunk[name].as_u64().unwrap_or_default());
+    let mut text = format!("@@ -{old_start},{old_lines} +{new_start},{new_lines} @@\n");
     for line in hunk["lines"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         text.push_str(line);
         text.push('\n');
@@ -458,8 +459,8 @@ mod tests {
     use super::*;
     use crate::claude_code::TOOLS;
 
-    fn raw(tool: &str, input: Value, output: Value) -> Raw {
-        Raw { tool: tool.into(), input, output, ..Raw::default() }
+    fn raw(tool: &str, input: Value, output: Value) -> RawCall {
+        RawCall { tool: tool.into(), input, output, ..RawCall::default() }
     }
 
     fn call(tool: &str, input: Value, output: Value) -> ToolCall {
@@ -514,7 +515,7 @@ mod tests {
         assert_eq!(call("TaskOutput", input, polled), ToolCall::Delegate { task, prompt, report });
     }
 
-    fn exit(tools: &Tools, raw: Raw) -> (Option<i32>, String, Outcome) {
+    fn exit(tools: &Tools, raw: RawCall) -> (Option<i32>, String, Outcome) {
         let tool = tools.translate(raw);
         match tool.call {
             ToolCall::Run { exit, output, .. } => (exit, output, tool.outcome),
@@ -526,7 +527,7 @@ mod tests {
     fn an_exit_code_is_known_only_if_the_host_gives_it() {
         let bash = |output: Value, error: &str| {
             let raw = raw("Bash", json!({ "command": "make" }), output);
-            exit(&TOOLS, Raw { error: error.into(), ..raw })
+            exit(&TOOLS, RawCall { error: error.into(), ..raw })
         };
         let failed = |error: &str| Outcome::Failed { error: error.into() };
         assert_eq!(bash(json!({ "stdout": "ok", "stderr": "" }), ""), (Some(0), "ok".into(), Outcome::Ok));
@@ -551,13 +552,13 @@ mod tests {
     fn other_hosts_need_only_a_table() {
         let tools = Tools {
             table: &[
-                ("Bash", Does::Run),
-                ("bash", Does::Run),
-                ("read_file", Does::Read),
-                ("view", Does::Read),
-                ("read", Does::Read),
-                ("replace", Does::Edit),
-                ("edit", Does::Edit),
+                ("Bash", ToolKind::Run),
+                ("bash", ToolKind::Run),
+                ("read_file", ToolKind::Read),
+                ("view", ToolKind::Read),
+                ("read", ToolKind::Read),
+                ("replace", ToolKind::Edit),
+                ("edit", ToolKind::Edit),
             ],
             otherwise: None,
             reports_failures: false,

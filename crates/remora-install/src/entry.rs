@@ -25,12 +25,12 @@ pub(crate) struct Entry {
     /// The keys of its path: to the member itself, or to the list that contains it.
     pub(crate) at: Vec<String>,
     #[serde(flatten)]
-    pub(crate) what: What,
+    pub(crate) what: EntryKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "value")]
-pub(crate) enum What {
+pub(crate) enum EntryKind {
     /// A handler or a group of handlers in the list of an event. It replaces our older ones.
     Hook(Value),
     /// A server for the Model Context Protocol.
@@ -42,7 +42,7 @@ pub(crate) enum What {
 }
 
 impl Entry {
-    pub(crate) fn new(at: &[&str], what: What) -> Self {
+    pub(crate) fn new(at: &[&str], what: EntryKind) -> Self {
         Self { at: at.iter().map(ToString::to_string).collect(), what }
     }
 }
@@ -78,22 +78,22 @@ pub(crate) fn merge(text: &str, format: Format, entries: &[Entry]) -> Result<Mer
         let Entry { at, what } = entry;
         let found = find(&merged.text, format, at)?;
         let text = match (what, &found) {
-            (What::Element(word), Some(Value::Array(elements)))
+            (EntryKind::Element(word), Some(Value::Array(elements)))
                 if elements.contains(&Value::from(word.as_str())) =>
             {
                 continue;
             }
-            (What::Needed(_), Some(_)) => continue,
-            (What::Server(_), Some(_)) => return Err(Unfit::Taken(at.join("."))),
-            (What::Server(value) | What::Needed(value), None) => match format {
+            (EntryKind::Needed(_), Some(_)) => continue,
+            (EntryKind::Server(_), Some(_)) => return Err(Unfit::Taken(at.join("."))),
+            (EntryKind::Server(value) | EntryKind::Needed(value), None) => match format {
                 Format::Toml => toml::set(&merged.text, at, value)?,
                 _ => json::set(&merged.text, at, value)?,
             },
-            (What::Hook(value), _) => json::append(&merged.text, at, value)?,
-            (What::Element(word), _) => json::append(&merged.text, at, &Value::from(word.as_str()))?,
+            (EntryKind::Hook(value), _) => json::append(&merged.text, at, value)?,
+            (EntryKind::Element(word), _) => json::append(&merged.text, at, &Value::from(word.as_str()))?,
         };
         for length in 1..=at.len() {
-            let is_itself = length == at.len() && matches!(what, What::Server(_) | What::Needed(_));
+            let is_itself = length == at.len() && matches!(what, EntryKind::Server(_) | EntryKind::Needed(_));
             let path = at[..length].to_vec();
             if !is_itself && !merged.created.contains(&path) && find(&merged.text, format, &path)?.is_none() {
                 merged.created.push(path);
@@ -111,16 +111,16 @@ pub(crate) fn has(text: &str, format: Format, host: Host, entries: &[Entry]) -> 
     for Entry { at, what } in entries {
         let found = find(text, format, at)?;
         let is_there = match what {
-            What::Hook(value) => {
+            EntryKind::Hook(value) => {
                 hooks += 1;
                 found.as_ref().and_then(Value::as_array).is_some_and(|elements| elements.contains(value))
             }
-            What::Element(word) => found
+            EntryKind::Element(word) => found
                 .as_ref()
                 .and_then(Value::as_array)
                 .is_some_and(|elements| elements.contains(&Value::from(word.as_str()))),
-            What::Server(value) => found.as_ref() == Some(value),
-            What::Needed(_) => found.is_some(),
+            EntryKind::Server(value) => found.as_ref() == Some(value),
+            EntryKind::Needed(_) => found.is_some(),
         };
         if !is_there {
             return Ok(false);
@@ -182,15 +182,17 @@ pub(crate) fn strip(
     for Entry { at, what } in entries {
         let found = find(&text, format, at)?;
         text = match (what, found) {
-            (What::Server(value), Some(found)) if found == *value || is_mcp_server(&found) => match format {
-                Format::Toml => toml::remove(&text, at)?,
-                _ => json::remove(&text, at)?,
-            },
+            (EntryKind::Server(value), Some(found)) if found == *value || is_mcp_server(&found) => {
+                match format {
+                    Format::Toml => toml::remove(&text, at)?,
+                    _ => json::remove(&text, at)?,
+                }
+            }
             // Without a receipt, it is unknown who added these.
-            (What::Element(word), Some(_)) if created.is_some() => {
+            (EntryKind::Element(word), Some(_)) if created.is_some() => {
                 json::remove_elements(&text, at, &|element| element == word.as_str())?
             }
-            (What::Needed(value), Some(found))
+            (EntryKind::Needed(value), Some(found))
                 if created.is_some() && found == *value && is_alone(&text, at)? =>
             {
                 json::remove(&text, at)?
@@ -237,7 +239,7 @@ fn hook_roots(entries: &[Entry]) -> Vec<Vec<String>> {
     let mut roots: Vec<Vec<String>> = Vec::new();
     for Entry { at, what } in entries {
         let root = &at[..at.len().saturating_sub(1)];
-        if matches!(what, What::Hook(_)) && !roots.iter().any(|known| known == root) {
+        if matches!(what, EntryKind::Hook(_)) && !roots.iter().any(|known| known == root) {
             roots.push(root.to_vec());
         }
     }

@@ -37,15 +37,15 @@ pub(crate) enum Refused {
 
 /// A file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FileSnapshot {
     /// The real path, if the given one is a link.
     pub(crate) path: PathBuf,
     /// `None` if there is no file.
     pub(crate) text: Option<String>,
 }
 
-impl Found {
-    /// Reads a file that is to be replaced.
+impl FileSnapshot {
+    /// Reads a file before it is replaced.
     pub(crate) fn read(path: &Path) -> Result<Self, Refused> {
         let found = Self::look(path)?;
         if found.text.is_some() {
@@ -93,7 +93,7 @@ impl Found {
 
     /// Writes a new text, or removes the file, if it is unchanged since it was read.
     pub(crate) fn replace(&self, new: Option<&str>) -> Result<(), Refused> {
-        if Found::read(&self.path)?.text != self.text {
+        if FileSnapshot::read(&self.path)?.text != self.text {
             return Err(Refused::Changed);
         }
         match (new, &self.text) {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::diff;
 use crate::entry::{self, Format, Unfit};
-use crate::file::{Found, Refused, missing_folders};
+use crate::file::{FileSnapshot, Refused, missing_folders};
 use crate::receipt::{self, ChangedFile, FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, Recipe, Wanted};
 use crate::{InstallEnv, Lock, words};
@@ -66,7 +66,7 @@ pub enum Change {
 /// A file that is ready to be written.
 #[derive(Debug)]
 struct Ready {
-    found: Found,
+    found: FileSnapshot,
     after: String,
     before: Option<String>,
     record: ChangedFile,
@@ -95,20 +95,20 @@ impl HostPlan {
 
 /// Compares files with recipes. Writes nothing.
 pub fn plan(
-    around: &InstallEnv,
+    env: &InstallEnv,
     recipes: &[&'static Recipe],
     project: Option<&Path>,
     allow: bool,
 ) -> io::Result<Plan> {
-    let receipt = Receipt::read(&around.data_dir)?;
-    let ask = Ask { around, project, allow };
+    let receipt = Receipt::read(&env.data_dir)?;
+    let ask = Ask { env, project, allow };
     let hosts = recipes.iter().map(|recipe| {
         let installed = receipt.of(recipe.host, project);
         let files = recipe.wanted(&ask).into_iter().map(|wanted| {
             let path = wanted.path.clone();
-            match plan_file(around, recipe.host, &wanted, installed) {
+            match plan_file(env, recipe.host, &wanted, installed) {
                 Ok((change, ready)) => {
-                    let after = Found { text: Some(ready.after.clone()), ..ready.found.clone() };
+                    let after = FileSnapshot { text: Some(ready.after.clone()), ..ready.found.clone() };
                     let warning = recipe.ignores(ready.record.format, after.body());
                     FilePlan { path, change, warning, ready: Some(ready) }
                 }
@@ -137,14 +137,14 @@ pub(crate) enum Problem {
 }
 
 fn plan_file(
-    around: &InstallEnv,
+    env: &InstallEnv,
     host: Host,
     wanted: &Wanted,
     installed: Option<&Installed>,
 ) -> Result<(Change, Ready), Problem> {
-    let found = Found::read(&wanted.path)?;
+    let found = FileSnapshot::read(&wanted.path)?;
     let known = installed.and_then(|installed| installed.file(&wanted.path));
-    let base = base(around, host, &found, &wanted.content, known)?;
+    let base = base(env, host, &found, &wanted.content, known)?;
     let (format, after, entries, created) = match &wanted.content {
         Content::Whole(text) => (Format::Whole, text.clone(), Vec::new(), Vec::new()),
         Content::Entries(format, entries) => {
@@ -178,13 +178,13 @@ fn plan_file(
 
 /// The file as it would be without Remora.
 fn base(
-    around: &InstallEnv,
+    env: &InstallEnv,
     host: Host,
-    found: &Found,
+    found: &FileSnapshot,
     content: &Content,
     known: Option<&ChangedFile>,
-) -> Result<Found, Problem> {
-    let without = |text: Option<String>| Found { text, ..found.clone() };
+) -> Result<FileSnapshot, Problem> {
+    let without = |text: Option<String>| FileSnapshot { text, ..found.clone() };
     let Some(text) = &found.text else { return Ok(without(None)) };
     if let Some(known) = known
         && Hash::of(text) == known.after
@@ -192,7 +192,7 @@ fn base(
         match &known.before {
             None => return Ok(without(None)),
             Some(hash) => {
-                if let Some(before) = receipt::kept(&around.data_dir, hash) {
+                if let Some(before) = receipt::kept(&env.data_dir, hash) {
                     return Ok(without(Some(before)));
                 }
             }
@@ -218,8 +218,8 @@ fn base(
 }
 
 /// The installations in the receipt: each host with its project, and whether reading memory was allowed.
-pub fn installed(around: &InstallEnv) -> io::Result<Vec<(Host, Option<PathBuf>, bool)>> {
-    let receipt = Receipt::read(&around.data_dir)?;
+pub fn installed(env: &InstallEnv) -> io::Result<Vec<(Host, Option<PathBuf>, bool)>> {
+    let receipt = Receipt::read(&env.data_dir)?;
     Ok(receipt.installed.into_iter().map(|one| (one.host, one.project, one.allow)).collect())
 }
 
@@ -232,18 +232,14 @@ pub struct Done {
 }
 
 /// Applies a plan. Each host is changed completely or not at all.
-pub fn apply(around: &InstallEnv, plan: Plan, _lock: &Lock) -> io::Result<Vec<Done>> {
-    let mut receipt = Receipt::read(&around.data_dir)?;
+pub fn apply(env: &InstallEnv, plan: Plan, _lock: &Lock) -> io::Result<Vec<Done>> {
+    let mut receipt = Receipt::read(&env.data_dir)?;
     let mut done = Vec::new();
     for host in plan.hosts {
         let refused = match host.files.iter().find_map(FilePlan::refused) {
-            None => write_host(
-                around,
-                &mut receipt,
-                host.host,
-                host.files,
-                (plan.project.as_deref(), plan.allow),
-            )?,
+            None => {
+                write_host(env, &mut receipt, host.host, host.files, plan.project.as_deref(), plan.allow)?
+            }
             refused => refused,
         };
         done.push(Done { host: host.host, refused });
@@ -253,11 +249,12 @@ pub fn apply(around: &InstallEnv, plan: Plan, _lock: &Lock) -> io::Result<Vec<Do
 
 /// Writes the files of a host and their receipt. Returns the reason if the host was left unchanged.
 fn write_host(
-    around: &InstallEnv,
+    env: &InstallEnv,
     receipt: &mut Receipt,
     host: Host,
     files: Vec<FilePlan>,
-    (project, allow): (Option<&Path>, bool),
+    project: Option<&Path>,
+    allow: bool,
 ) -> io::Result<Option<String>> {
     let ready: Vec<Ready> = files.into_iter().filter_map(|file| file.ready).collect();
     let old = receipt.clone();
@@ -272,15 +269,15 @@ fn write_host(
     });
     // The copies and the receipt are written before the change, so that it can always be undone.
     for before in ready.iter().filter_map(|ready| ready.before.as_deref()) {
-        receipt::keep(&around.data_dir, before)?;
+        receipt::keep(&env.data_dir, before)?;
     }
-    receipt.write(&around.data_dir, around.version)?;
+    receipt.write(&env.data_dir, env.version)?;
     let refused = write(&ready).err().map(|(path, reason)| format!("{}: {reason}", path.display()));
     if refused.is_some() {
         *receipt = old;
-        receipt.write(&around.data_dir, around.version)?;
+        receipt.write(&env.data_dir, env.version)?;
     }
-    receipt::forget_others(&around.data_dir, receipt);
+    receipt::forget_others(&env.data_dir, receipt);
     Ok(refused)
 }
 
@@ -301,7 +298,7 @@ fn write(files: &[Ready]) -> Result<(), (PathBuf, Refused)> {
         }
         if let Err(reason) = file.found.replace(Some(&file.after)) {
             for written in files[..number].iter().rev() {
-                let now = Found { text: Some(written.after.clone()), ..written.found.clone() };
+                let now = FileSnapshot { text: Some(written.after.clone()), ..written.found.clone() };
                 // Only the first error is reported.
                 let _ = now.replace(written.found.text.as_deref());
                 remove_folders(&written.record.folders);

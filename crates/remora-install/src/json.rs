@@ -63,7 +63,7 @@ pub(crate) fn set(text: &str, at: &[String], value: &Value) -> Result<String, Js
         let rendered = Style::of(text).render(value, &indent, Layout::like(text, &node.span));
         return Ok(splice(text, node.span.clone(), &rendered));
     }
-    create(text, &root, (node, depth), at, value, 0)
+    create(text, &root, node, depth, at, value, 0)
 }
 
 /// Appends an element to the array at a path, which is created if missing.
@@ -71,7 +71,7 @@ pub(crate) fn append(text: &str, at: &[String], element: &Value) -> Result<Strin
     let root = root(text)?;
     let (node, depth) = descend(&root, at)?;
     if depth < at.len() {
-        return create(text, &root, (node, depth), at, &Value::Array(vec![element.clone()]), 1);
+        return create(text, &root, node, depth, at, &Value::Array(vec![element.clone()]), 1);
     }
     add(text, &root, node, None, element, at, Layout::Lines(0))
 }
@@ -81,7 +81,8 @@ pub(crate) fn append(text: &str, at: &[String], element: &Value) -> Result<Strin
 fn create(
     text: &str,
     root: &Node,
-    (node, depth): (&Node, usize),
+    node: &Node,
+    depth: usize,
     at: &[String],
     value: &Value,
     open: usize,
@@ -352,14 +353,16 @@ impl Style {
         let inner = format!("{indent}{}", self.unit);
         let (open, close, parts): (char, char, Vec<String>) = match value {
             Value::Object(members) => {
-                let part = |(key, value): (&String, &Value)| {
-                    format!("{}: {}", Value::from(key.as_str()), self.render(value, &inner, layout.below()))
-                };
-                ('{', '}', members.iter().map(part).collect())
+                let mut parts = Vec::new();
+                for (key, value) in members {
+                    let value = self.render(value, &inner, layout.below());
+                    parts.push(format!("{}: {value}", Value::from(key.as_str())));
+                }
+                ('{', '}', parts)
             }
             Value::Array(elements) => {
-                let part = |element| self.render(element, &inner, layout.below());
-                ('[', ']', elements.iter().map(part).collect())
+                let parts = elements.iter().map(|element| self.render(element, &inner, layout.below()));
+                ('[', ']', parts.collect())
             }
             other => return other.to_string(),
         };

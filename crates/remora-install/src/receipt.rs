@@ -165,10 +165,11 @@ pub(crate) fn kept(dir: &Path, hash: &Hash) -> Option<String> {
 
 /// Removes copies that the receipt does not name.
 pub(crate) fn forget_others(dir: &Path, receipt: &Receipt) {
-    let files = || receipt.installed.iter().flat_map(|installed| &installed.files);
-    let is_named = |name: &str| files().any(|file| file.before.as_ref().is_some_and(|hash| hash.0 == name));
+    let files = receipt.installed.iter().flat_map(|installed| &installed.files);
+    let named: Vec<&str> =
+        files.filter_map(|file| file.before.as_ref()).map(|hash| hash.0.as_str()).collect();
     for copy in fs::read_dir(dir.join(BEFORE)).into_iter().flatten().flatten() {
-        if !is_named(&copy.file_name().to_string_lossy()) {
+        if !named.contains(&&*copy.file_name().to_string_lossy()) {
             // Best effort: a leftover copy does no harm.
             let _ = fs::remove_file(copy.path());
         }
@@ -181,17 +182,17 @@ pub(crate) fn forget_others(dir: &Path, receipt: &Receipt) {
 pub fn is_stale(dir: &Path, host: Host) -> bool {
     // Parses only the needed members, to keep the start of a session fast.
     #[derive(Deserialize)]
-    struct Glance {
+    struct ReceiptHead {
         format: u32,
-        installed: Vec<Which>,
+        installed: Vec<InstalledHead>,
     }
     #[derive(Deserialize)]
-    struct Which {
+    struct InstalledHead {
         host: Host,
         format: u32,
     }
     let Ok(text) = read_small(&dir.join(NAME)) else { return false };
-    let Ok(glance) = serde_json::from_str::<Glance>(&text) else { return false };
+    let Ok(glance) = serde_json::from_str::<ReceiptHead>(&text) else { return false };
     glance.format < FORMAT
         && glance.installed.iter().any(|installed| installed.host == host && installed.format < FORMAT)
 }

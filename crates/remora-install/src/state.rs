@@ -8,7 +8,7 @@ use remora_core::host::Host;
 use serde::Serialize;
 
 use crate::entry;
-use crate::file::Found;
+use crate::file::FileSnapshot;
 use crate::receipt::{FORMAT, Hash, Installed, Receipt};
 use crate::recipe::{Ask, Content, RECIPES, Recipe, recipe};
 use crate::{InstallEnv, toml, words};
@@ -64,33 +64,33 @@ pub enum Hooks {
 }
 
 /// Every host that is on this machine or has hooks of ours, and every project in the receipt.
-pub fn hosts(around: &InstallEnv) -> Vec<HostState> {
+pub fn hosts(env: &InstallEnv) -> Vec<HostState> {
     // An unreadable receipt is ignored; the files themselves are checked.
-    let receipt = Receipt::read(&around.data_dir).ok();
-    RECIPES.iter().flat_map(|recipe| places(around, recipe, receipt.as_ref())).collect()
+    let receipt = Receipt::read(&env.data_dir).ok();
+    RECIPES.iter().flat_map(|recipe| places(env, recipe, receipt.as_ref())).collect()
 }
 
 /// The states of one host: for the user, then in each project.
-fn places(around: &InstallEnv, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Vec<HostState> {
+fn places(env: &InstallEnv, recipe: &'static Recipe, receipt: Option<&Receipt>) -> Vec<HostState> {
     let installed = receipt.into_iter().flat_map(|receipt| &receipt.installed);
     let projects = installed.filter(|one| one.host == recipe.host).filter_map(|one| one.project.as_deref());
     let state = |project: Option<&Path>| HostState {
         host: recipe.host,
         name: recipe.name,
         project: project.map(Path::to_owned),
-        hooks: look(around, recipe, project, receipt.and_then(|receipt| receipt.of(recipe.host, project))),
+        hooks: look(env, recipe, project, receipt.and_then(|receipt| receipt.of(recipe.host, project))),
     };
     let mut states: Vec<HostState> = projects.map(|project| state(Some(project))).collect();
     let user = state(None);
     // A user who installs in a project may leave out all others on purpose.
-    if user.hooks != Hooks::Missing || states.is_empty() && recipe.is_here(around) {
+    if user.hooks != Hooks::Missing || states.is_empty() && recipe.is_here(env) {
         states.insert(0, user);
     }
     states
 }
 
 fn look(
-    around: &InstallEnv,
+    env: &InstallEnv,
     recipe: &'static Recipe,
     project: Option<&Path>,
     known: Option<&Installed>,
@@ -103,13 +103,13 @@ fn look(
     {
         return Hooks::Outdated { reason: "it was installed by an older Remora".to_owned() };
     }
-    let ask = Ask { around, project, allow: known.is_none_or(|known| known.allow) };
+    let ask = Ask { env, project, allow: known.is_none_or(|known| known.allow) };
     let mut programs = Vec::new();
     let (mut changed, mut ignored) = (None, None);
     for wanted in recipe.wanted(&ask) {
         let path = wanted.path.display();
         let unreadable = |reason: String| Hooks::Unreadable { reason: format!("{path}: {reason}") };
-        let found = match Found::look(&wanted.path) {
+        let found = match FileSnapshot::look(&wanted.path) {
             Ok(found) => found,
             Err(reason) => return unreadable(reason.to_string()),
         };
@@ -145,10 +145,10 @@ fn look(
     let is_untrusted = is_untrusted(recipe, &ask);
     let gone =
         programs.iter().find(|program| Path::new(program).is_absolute() && !Path::new(program).is_file());
-    let other = programs.iter().find(|program| Path::new(program) != around.program);
+    let other = programs.iter().find(|program| Path::new(program) != env.program);
     match (changed, known) {
         (Some(_), None) if programs.is_empty() => {
-            match (recipe.host == Host::ClaudeCode && project.is_none() && has_plugin(around), ignored) {
+            match (recipe.host == Host::ClaudeCode && project.is_none() && has_plugin(env), ignored) {
                 (false, _) => Hooks::Missing,
                 (true, Some(reason)) => Hooks::Ignored { reason },
                 (true, None) => Hooks::Plugin,
@@ -162,7 +162,7 @@ fn look(
             reason: match (gone, other) {
                 (Some(gone), _) => format!("hooks call {gone}, which is gone"),
                 (None, Some(other)) => {
-                    format!("hooks call {other}, and this program is {}", around.program.display())
+                    format!("hooks call {other}, and this program is {}", env.program.display())
                 }
                 (None, None) => reason,
             },
@@ -174,9 +174,9 @@ fn look(
 }
 
 /// Whether Claude Code has our plugin enabled.
-pub fn has_plugin(around: &InstallEnv) -> bool {
+pub fn has_plugin(env: &InstallEnv) -> bool {
     let Some(recipe) = recipe(Host::ClaudeCode) else { return false };
-    let Ok(found) = Found::look(&recipe.folder_of(around).join("settings.json")) else { return false };
+    let Ok(found) = FileSnapshot::look(&recipe.folder_of(env).join("settings.json")) else { return false };
     let Ok(settings) = serde_json::from_str::<serde_json::Value>(found.body()) else { return false };
     let plugins = settings["enabledPlugins"].as_object();
     plugins.is_some_and(|plugins| {
@@ -188,14 +188,14 @@ pub fn has_plugin(around: &InstallEnv) -> bool {
 const MAX_FILES: usize = 20_000;
 
 /// When the host last wrote to one of its own session records, if their location is known.
-pub fn last_used(around: &InstallEnv, host: Host) -> Option<SystemTime> {
+pub fn last_used(env: &InstallEnv, host: Host) -> Option<SystemTime> {
     let (folder, depth) = match host {
         Host::ClaudeCode => ("projects", 1),
         Host::Codex => ("sessions", 3),
         Host::Gemini => ("tmp", 2),
         _ => return None,
     };
-    newest(&recipe(host)?.folder_of(around).join(folder), depth, &mut 0)
+    newest(&recipe(host)?.folder_of(env).join(folder), depth, &mut 0)
 }
 
 /// The time of the newest record in a folder and `depth` levels below it.
@@ -226,8 +226,8 @@ fn is_record(path: &Path) -> bool {
 
 /// Whether the host requires the user to confirm hooks and has no record of that.
 fn is_untrusted(recipe: &Recipe, ask: &Ask) -> bool {
-    let is_recorded = |path: &Path, at: &[String]| {
-        Found::look(path).is_ok_and(|found| toml::value(found.body(), at).is_ok_and(|value| value.is_some()))
-    };
-    (recipe.leftovers)(ask).iter().any(|table| !is_recorded(&table.path, &table.at))
+    (recipe.leftovers)(ask).iter().any(|table| {
+        let value = FileSnapshot::look(&table.path).ok().map(|found| toml::value(found.body(), &table.at));
+        !matches!(value, Some(Ok(Some(_))))
+    })
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::diff;
 use crate::entry::{self, Format};
-use crate::file::Found;
+use crate::file::FileSnapshot;
 use crate::install::{Problem, remove_folders};
 use crate::receipt::{self, ChangedFile, Hash, Receipt};
 use crate::recipe::{Ask, Content, Recipe};
@@ -37,7 +37,7 @@ pub struct FileRemoval {
     #[serde(flatten)]
     pub change: Back,
     #[serde(skip)]
-    found: Option<Found>,
+    found: Option<FileSnapshot>,
     #[serde(skip)]
     after: Option<String>,
     #[serde(skip)]
@@ -78,10 +78,10 @@ impl HostRemoval {
 }
 
 /// Plans the removal of everything in the receipt. Without a receipt, removes what can be recognised as ours.
-pub fn plan(around: &InstallEnv, recipes: &[&'static Recipe], project: Option<&Path>) -> io::Result<Removal> {
-    let receipt = Receipt::read(&around.data_dir)?;
+pub fn plan(env: &InstallEnv, recipes: &[&'static Recipe], project: Option<&Path>) -> io::Result<Removal> {
+    let receipt = Receipt::read(&env.data_dir)?;
     let mut hosts = Vec::new();
-    let mut left = Left::new();
+    let mut left = Contents::new();
     for recipe in recipes {
         // A file may have entries for the user and for a project. The latest installation is removed first.
         let mut projects: Vec<Option<PathBuf>> = receipt
@@ -97,7 +97,7 @@ pub fn plan(around: &InstallEnv, recipes: &[&'static Recipe], project: Option<&P
             projects.push(here);
         }
         for project in projects {
-            let files = files(around, recipe, project.as_deref(), &receipt, &mut left);
+            let files = files(env, recipe, project.as_deref(), &receipt, &mut left);
             if files.iter().any(|file| file.change != Back::None)
                 || receipt.of(recipe.host, project.as_deref()).is_some()
             {
@@ -109,16 +109,16 @@ pub fn plan(around: &InstallEnv, recipes: &[&'static Recipe], project: Option<&P
 }
 
 /// Content of files after the previous steps; `None` is a deleted file.
-type Left = HashMap<PathBuf, Option<String>>;
+type Contents = HashMap<PathBuf, Option<String>>;
 
 fn files(
-    around: &InstallEnv,
+    env: &InstallEnv,
     recipe: &Recipe,
     project: Option<&Path>,
     receipt: &Receipt,
-    left: &mut Left,
+    left: &mut Contents,
 ) -> Vec<FileRemoval> {
-    let ask = Ask { around, project, allow: true };
+    let ask = Ask { env, project, allow: true };
     let known = receipt.of(recipe.host, project);
     let mut wanted = recipe.wanted(&ask);
     // Files of an older recipe are only in the receipt.
@@ -137,13 +137,13 @@ fn files(
         let leftovers: Vec<&[String]> =
             leftovers.iter().filter(|table| table.path == wanted.path).map(|table| &table.at[..]).collect();
         let folders = known.map_or_else(Vec::new, |known| known.folders.clone());
-        let found = Found::read(&wanted.path).map(|found| match left.get(&wanted.path) {
-            Some(text) => Found { text: text.clone(), ..found },
+        let found = FileSnapshot::read(&wanted.path).map(|found| match left.get(&wanted.path) {
+            Some(text) => FileSnapshot { text: text.clone(), ..found },
             None => found,
         });
         let removal = found
             .map_err(Problem::from)
-            .and_then(|found| file(around, recipe.host, found, &wanted, known, &leftovers));
+            .and_then(|found| file(env, recipe.host, found, &wanted, known, &leftovers));
         match removal {
             Ok((change, found, after)) => {
                 left.insert(wanted.path.clone(), after.clone());
@@ -162,13 +162,13 @@ fn files(
 }
 
 fn file(
-    around: &InstallEnv,
+    env: &InstallEnv,
     host: Host,
-    found: Found,
+    found: FileSnapshot,
     wanted: &crate::recipe::Wanted,
     known: Option<&ChangedFile>,
     leftovers: &[&[String]],
-) -> Result<(Back, Found, Option<String>), Problem> {
+) -> Result<(Back, FileSnapshot, Option<String>), Problem> {
     let Some(text) = found.text.clone() else { return Ok((Back::None, found, None)) };
     if let Some(known) = known {
         let hash = Hash::of(&text);
@@ -176,7 +176,7 @@ fn file(
             return Ok((Back::None, found, Some(text)));
         }
         if known.after == hash {
-            match known.before.as_ref().map(|hash| receipt::kept(&around.data_dir, hash)) {
+            match known.before.as_ref().map(|hash| receipt::kept(&env.data_dir, hash)) {
                 None => return Ok((Back::Delete, found, None)),
                 Some(Some(before)) => {
                     let diff = diff::unified(&text, &before);
@@ -224,8 +224,8 @@ pub struct Undone {
 }
 
 /// Applies a plan. Returns the files that could not be restored; the receipt keeps their hosts.
-pub fn apply(around: &InstallEnv, removal: &Removal, _lock: &Lock) -> io::Result<Vec<Undone>> {
-    let mut receipt = Receipt::read(&around.data_dir)?;
+pub fn apply(env: &InstallEnv, removal: &Removal, _lock: &Lock) -> io::Result<Vec<Undone>> {
+    let mut receipt = Receipt::read(&env.data_dir)?;
     let mut undone = Vec::new();
     for host in &removal.hosts {
         let before = undone.len();
@@ -247,7 +247,7 @@ pub fn apply(around: &InstallEnv, removal: &Removal, _lock: &Lock) -> io::Result
             receipt.remove(host.host, host.project.as_deref());
         }
     }
-    receipt.write(&around.data_dir, around.version)?;
-    receipt::forget_others(&around.data_dir, &receipt);
+    receipt.write(&env.data_dir, env.version)?;
+    receipt::forget_others(&env.data_dir, &receipt);
     Ok(undone)
 }

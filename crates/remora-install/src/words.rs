@@ -56,10 +56,9 @@ fn is_program(word: &str) -> bool {
 fn program(value: &Value, arguments: &[&str]) -> Option<String> {
     let mut all = Vec::new();
     words(value, &mut all);
-    let is_call = |window: &&[String]| {
-        is_program(&window[0]) && window[1..].iter().zip(arguments).all(|(word, wanted)| word == wanted)
-    };
-    all.windows(arguments.len() + 1).find(is_call).map(|window| window[0].clone())
+    let mut calls = all.windows(arguments.len() + 1).filter(|window| is_program(&window[0]));
+    let call = calls.find(|window| window[1..].iter().zip(arguments).all(|(word, wanted)| word == wanted))?;
+    Some(call[0].clone())
 }
 
 /// Whether a handler runs `remora hook HOST`, regardless of version and path.

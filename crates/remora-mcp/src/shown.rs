@@ -4,7 +4,7 @@ use remora_app::records::{self, Record, WholeSession};
 use remora_app::session_summary::SessionSummary;
 use remora_core::context::{safe, safe_text, tokens};
 use remora_core::document::{RecordId, RecordKind};
-use remora_core::text::Excerpt;
+use remora_core::text::{Excerpt, ExcerptLimit};
 use remora_core::time::Time;
 use remora_store::notes::NoteRow;
 use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SummaryRow};
@@ -81,7 +81,9 @@ impl Shown {
         while self.cost() > most && longest > 200 {
             for (_, part) in &mut self.parts {
                 match part {
-                    Part::Text(text) => *text = Excerpt::shorten(text, longest, longest / 2),
+                    Part::Text(text) => {
+                        *text = Excerpt::shorten(text, ExcerptLimit { head: longest, tail: longest / 2 });
+                    }
                     Part::List(texts) | Part::Words(texts) => {
                         let all: usize = texts.iter().map(String::len).sum();
                         if all > longest {

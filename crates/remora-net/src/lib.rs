@@ -10,13 +10,13 @@
 
 mod error;
 mod http;
-mod patience;
-mod reach;
+mod probe;
 mod refusal;
+mod retry_clock;
 
 pub use error::{CallError, short_reason};
 pub use http::{Http, root_cause};
-pub use patience::{Health, Outage, RetryClock};
-pub use reach::{Reached, reach};
+pub use probe::{Reached, probe};
 pub use refusal::{Refusal, until};
 pub use reqwest::header::HeaderValue;
+pub use retry_clock::{Health, Outage, RetryClock};

@@ -22,7 +22,7 @@ use crate::folder::Listing;
 use crate::round::NoteFile;
 
 /// Timeouts. Obsidian is on this machine: if it does not answer soon, it is down.
-const CONNECT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const ANSWER: Duration = Duration::from_secs(5);
 /// Timeout for the list. Obsidian evaluates a query for every note, which takes longer.
 const LIST: Duration = Duration::from_secs(20);
@@ -219,7 +219,7 @@ fn client(provider: Arc<CryptoProvider>, pinned: &Arc<Pinned>) -> Result<Client,
     Client::builder()
         .tls_backend_preconfigured(tls)
         .user_agent(concat!("remora/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
+        .connect_timeout(CONNECT_TIMEOUT)
         .timeout(ANSWER)
         .redirect(redirect::Policy::none())
         .no_proxy()

@@ -18,7 +18,7 @@ pub struct Drained {
 }
 
 /// How long after its last activity the transcript of a session may still have unread lines.
-const MAY_GROW: Duration = Duration::from_hours(1);
+const RECENT_WINDOW: Duration = Duration::from_hours(1);
 
 /// Turns every ended turn into memory. A turn counts as ended after `silence`. Transcripts are not read.
 pub fn drain(store: &Store, owner: &str, silence: Duration) -> Result<Drained, StoreError> {
@@ -29,16 +29,16 @@ impl Observer {
     /// Turns every ended turn into memory, for an observer without a model.
     pub fn drain(&self, store: &Store) -> Result<Drained, StoreError> {
         let mut drained = Drained::default();
-        let mut put_off = false;
+        let mut has_postponed = false;
         loop {
             let settled = match self.remember_next(store, store.dir().now())? {
                 Step::Observed(observed) => observed.give_back(store)?,
-                Step::PutOff => {
-                    put_off = true;
+                Step::Postponed => {
+                    has_postponed = true;
                     continue;
                 }
-                Step::Nothing if put_off => {
-                    put_off = false;
+                Step::Nothing if has_postponed => {
+                    has_postponed = false;
                     thread::sleep(CLOSING_PAUSE);
                     continue;
                 }
@@ -50,7 +50,7 @@ impl Observer {
             drained.summaries += usize::from(settled.has_summary);
         }
         for session in self.unread(store)? {
-            let late = self.read_late(store, session)?;
+            let late = self.read_late_messages(store, session)?;
             drained.observations += late.map_or(0, |settled| settled.observations);
         }
         Ok(drained)
@@ -58,6 +58,6 @@ impl Observer {
 
     /// Sessions whose transcripts may have grown since they were last read.
     pub fn unread(&self, store: &Store) -> Result<Vec<SessionId>, StoreError> {
-        store.sessions().growing_transcripts(store.dir().now().before(MAY_GROW))
+        store.sessions().growing_transcripts(store.dir().now().before(RECENT_WINDOW))
     }
 }

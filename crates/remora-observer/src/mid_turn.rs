@@ -12,7 +12,7 @@ use remora_core::host::Host;
 use remora_core::intake::{Document, Intake};
 use remora_core::privacy::clean_text;
 use remora_core::settings::Capture;
-use remora_core::text::{Excerpt, prefix};
+use remora_core::text::{Excerpt, ExcerptLimit, prefix};
 use remora_hosts::transcript::{self, Entry, Line};
 use remora_store::{DataDir, ReadTo, Said, Transcript, log, pause};
 use remora_sys::file::{Lines, is_absent, read_lines, read_next_lines, real_path};
@@ -25,9 +25,9 @@ const MAX_PAST_BYTES: u64 = 16 << 20;
 /// Bytes read to see whether a transcript ends in a call. Parallel calls return within fewer.
 const MAX_END_BYTES: u64 = 512 << 10;
 /// Length limits in bytes (head, tail): one text, a digest, and a command that never returned.
-const TEXT: (usize, usize) = (8 << 10, 4 << 10);
-const DIGEST: (usize, usize) = (32 << 10, 16 << 10);
-const COMMAND: (usize, usize) = (100, 0);
+const TEXT: ExcerptLimit = ExcerptLimit { head: 8 << 10, tail: 4 << 10 };
+const DIGEST: ExcerptLimit = ExcerptLimit { head: 32 << 10, tail: 16 << 10 };
+const COMMAND: ExcerptLimit = ExcerptLimit { head: 100, tail: 0 };
 /// Size limit for all texts of a turn, in bytes; the latest are kept.
 const MAX_SAID: usize = 64 << 10;
 /// Two texts count as equal if this many bytes at their beginnings are. The rest may have been cut in one of them.
@@ -68,7 +68,7 @@ impl Transcripts {
     }
 
     /// Reads the messages of turn `number`, which began with `prompt`.
-    pub(crate) fn hear(
+    pub(crate) fn messages(
         &self,
         dir: &DataDir,
         transcript: &Transcript,
@@ -80,11 +80,15 @@ impl Transcripts {
             return TurnTexts::default();
         }
         let Some(stretches) = self.read(dir, transcript) else { return TurnTexts::default() };
-        stretches.heard(transcript, number, prompt)
+        stretches.messages(transcript, number, prompt)
     }
 
     /// Reads new messages of the turn that was read last.
-    pub(crate) fn hear_late(&self, dir: &DataDir, transcript: &Transcript) -> Option<(i64, TurnMessages)> {
+    pub(crate) fn late_messages(
+        &self,
+        dir: &DataDir,
+        transcript: &Transcript,
+    ) -> Option<(i64, TurnMessages)> {
         let number = transcript.turn?;
         self.read(dir, transcript)?.before_the_next_prompt(transcript, number).map(|found| (number, found))
     }
@@ -231,7 +235,7 @@ impl Stretches {
         Self { all, end: lines.end() }
     }
 
-    fn heard(&self, transcript: &Transcript, number: i64, prompt: &str) -> TurnTexts {
+    fn messages(&self, transcript: &Transcript, number: i64, prompt: &str) -> TurnTexts {
         if transcript.turn == Some(number) {
             return TurnTexts { late: None, own: self.before_the_next_prompt(transcript, number) };
         }
@@ -251,18 +255,14 @@ impl Stretches {
     /// turns and contain the same words, so it is searched from its end. If the host wrote the prompt in other words,
     /// the latest turn is the last stretch.
     fn position(&self, transcript: &Transcript, number: i64, prompt: &str) -> Option<usize> {
-        let is_it = |stretch: &TurnSlice| {
-            let same = |asked: &String| beginning(asked) == beginning(prompt);
-            !stretch.withheld && stretch.asked.as_ref().is_some_and(same)
-        };
+        let is_it = |stretch: &TurnSlice| stretch.begins_with(prompt);
         let found = if transcript.turn.is_some() || transcript.is_past {
             self.all.iter().position(is_it)
         } else {
             let later = usize::try_from(transcript.latest_turn - number).unwrap_or_default();
             let until = self.all.len().saturating_sub(later);
             // The prompt of the turn that just began may not be written yet.
-            let last = |stretches: &[TurnSlice]| stretches.iter().rposition(is_it);
-            last(&self.all[..until]).or_else(|| last(&self.all))
+            self.all[..until].iter().rposition(is_it).or_else(|| self.all.iter().rposition(is_it))
         };
         let last = self.all.len() - 1;
         let is_last = number == transcript.latest_turn && last > 0 && !self.all[last].withheld;
@@ -289,6 +289,10 @@ impl Stretches {
 }
 
 impl TurnSlice {
+    fn begins_with(&self, prompt: &str) -> bool {
+        !self.withheld && self.asked.as_ref().is_some_and(|asked| beginning(asked) == beginning(prompt))
+    }
+
     fn say(&mut self, said: Said) {
         if !said.text.is_empty() {
             self.said.push(said);
@@ -315,8 +319,8 @@ impl TurnMessages {
 }
 
 /// Cuts last, so that a cut cannot hide a secret from the rules.
-fn clean(text: &str, (head, tail): (usize, usize)) -> String {
-    Excerpt::shorten(clean_text(text).trim(), head, tail)
+fn clean(text: &str, limit: ExcerptLimit) -> String {
+    Excerpt::shorten(clean_text(text).trim(), limit)
 }
 
 fn entry(host: Host, line: &[u8]) -> Option<Entry> {
@@ -379,14 +383,14 @@ mod tests {
         }
 
         /// The messages of a turn; the next read continues after them.
-        fn hear(&mut self, number: i64, prompt: &str) -> Vec<String> {
-            let heard = self.transcripts.hear(&self.dir, &self.transcript, number, prompt);
-            assert_eq!(heard.late, None);
-            self.go_on(number, heard.own)
+        fn messages(&mut self, number: i64, prompt: &str) -> Vec<String> {
+            let found = self.transcripts.messages(&self.dir, &self.transcript, number, prompt);
+            assert_eq!(found.late, None);
+            self.go_on(number, found.own)
         }
 
-        fn hear_late(&mut self) -> Vec<String> {
-            match self.transcripts.hear_late(&self.dir, &self.transcript) {
+        fn late_messages(&mut self) -> Vec<String> {
+            match self.transcripts.late_messages(&self.dir, &self.transcript) {
                 Some((number, found)) => self.go_on(number, Some(found)),
                 None => Vec::new(),
             }
@@ -475,10 +479,10 @@ mod tests {
             said("Four."),
         ]);
         world.transcript.latest_turn = 3;
-        assert_eq!(world.hear(1, "go on"), ["One."]);
-        assert_eq!(world.hear(2, "go on"), ["Two.", "Three."]);
-        assert_eq!(world.hear(3, "and now?"), ["Four."]);
-        assert_eq!(world.hear(3, "and now?"), NOTHING, "nothing twice");
+        assert_eq!(world.messages(1, "go on"), ["One."]);
+        assert_eq!(world.messages(2, "go on"), ["Two.", "Three."]);
+        assert_eq!(world.messages(3, "and now?"), ["Four."]);
+        assert_eq!(world.messages(3, "and now?"), NOTHING, "nothing twice");
     }
 
     #[test]
@@ -491,41 +495,41 @@ mod tests {
             asked("hello"),
             said("New."),
         ]);
-        assert_eq!(world.hear(1, "hello"), ["New."]);
+        assert_eq!(world.messages(1, "hello"), ["New."]);
     }
 
     #[test]
     fn a_turn_is_found_before_the_next_prompt_is_written() {
         let mut world = World::new(&[asked("one"), said("One.")]);
         world.transcript.latest_turn = 2;
-        assert_eq!(world.hear(1, "one"), ["One."]);
+        assert_eq!(world.messages(1, "one"), ["One."]);
     }
 
     #[test]
     fn a_prompt_in_other_words_is_taken_for_the_last_one() {
         let lines = [asked("before"), said("Old."), asked("expanded by the host"), said("New.")];
-        assert_eq!(World::new(&lines).hear(1, "/expand"), ["New."]);
+        assert_eq!(World::new(&lines).messages(1, "/expand"), ["New."]);
         let mut waiting = World::new(&lines);
         waiting.transcript.latest_turn = 2;
-        assert_eq!(waiting.hear(1, "/expand"), NOTHING, "another turn came after it");
+        assert_eq!(waiting.messages(1, "/expand"), NOTHING, "another turn came after it");
     }
 
     #[test]
     fn late_messages_belong_to_the_turn_before_the_next_prompt() {
         let mut world = World::new(&[asked("one"), said("One.")]);
-        assert_eq!(world.hear(1, "one"), ["One."]);
-        assert_eq!(world.hear_late(), NOTHING);
+        assert_eq!(world.messages(1, "one"), ["One."]);
+        assert_eq!(world.late_messages(), NOTHING);
         world.append(&[said("Late.")]);
-        assert_eq!(world.hear_late(), ["Late."]);
-        assert_eq!(world.hear_late(), NOTHING, "nothing twice");
+        assert_eq!(world.late_messages(), ["Late."]);
+        assert_eq!(world.late_messages(), NOTHING, "nothing twice");
         world.append(&[said("Later."), asked("two"), said("Two.")]);
         world.transcript.latest_turn = 2;
-        let heard = world.transcripts.hear(&world.dir, &world.transcript, 2, "two");
+        let found = world.transcripts.messages(&world.dir, &world.transcript, 2, "two");
         let texts =
             |found: &TurnMessages| found.said.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
-        let (before, late) = heard.late.unwrap();
+        let (before, late) = found.late.unwrap();
         assert_eq!((before, texts(&late)), (1, vec!["Later.".to_owned()]));
-        assert_eq!(texts(&heard.own.unwrap()), ["Two."]);
+        assert_eq!(texts(&found.own.unwrap()), ["Two."]);
     }
 
     #[test]
@@ -539,9 +543,9 @@ mod tests {
             said("Three."),
         ]);
         (world.transcript.latest_turn, world.transcript.had_private) = (3, true);
-        assert_eq!(world.hear(1, "one"), ["One."]);
-        assert_eq!(world.hear_late(), NOTHING);
-        assert_eq!(world.hear(3, "three"), ["Three."]);
+        assert_eq!(world.messages(1, "one"), ["One."]);
+        assert_eq!(world.late_messages(), NOTHING);
+        assert_eq!(world.messages(3, "three"), ["Three."]);
     }
 
     #[test]
@@ -550,9 +554,9 @@ mod tests {
         for had_private in [false, true] {
             let mut world = World::new(&lines);
             (world.transcript.latest_turn, world.transcript.had_private) = (2, had_private);
-            let heard = world.transcripts.hear(&world.dir, &world.transcript, 1, "one").own.unwrap();
-            assert_eq!(heard.digest.as_deref(), (!had_private).then_some("1. Request: fix it"));
-            assert_eq!(heard.said.len(), 2);
+            let found = world.transcripts.messages(&world.dir, &world.transcript, 1, "one").own.unwrap();
+            assert_eq!(found.digest.as_deref(), (!had_private).then_some("1. Request: fix it"));
+            assert_eq!(found.said.len(), 2);
         }
     }
 
@@ -560,16 +564,16 @@ mod tests {
     fn a_turn_before_a_possibly_private_one_is_read_only_up_to_the_next_prompt() {
         let mut world = World::new(&[asked("one"), said("One."), said("Perhaps private.")]);
         (world.transcript.latest_turn, world.transcript.had_private) = (2, true);
-        assert_eq!(world.hear(1, "one"), NOTHING);
+        assert_eq!(world.messages(1, "one"), NOTHING);
         world.append(&[asked("<private>x</private>")]);
-        assert_eq!(world.hear(1, "one"), ["One.", "Perhaps private."]);
+        assert_eq!(world.messages(1, "one"), ["One.", "Perhaps private."]);
     }
 
     #[test]
     fn a_private_prompt_in_other_words_is_never_taken_for_the_latest_one() {
         let mut world =
             World::new(&[asked("old"), said("Old."), asked("<private>x</private>"), said("Secret.")]);
-        assert_eq!(world.hear(1, "/expand"), NOTHING);
+        assert_eq!(world.messages(1, "/expand"), NOTHING);
     }
 
     #[test]
@@ -579,20 +583,20 @@ mod tests {
         let excluding =
             |glob: &str| Capture { exclude_projects: vec![glob.to_owned()], ..Capture::default() };
         world.transcripts = Transcripts::allowed_by(&excluding("/srv/secret"));
-        assert_eq!(world.hear(1, "one"), ["One."]);
+        assert_eq!(world.messages(1, "one"), ["One."]);
         world = World::new(&lines);
         world.transcripts = Transcripts::allowed_by(&excluding("/home/dev/*"));
-        assert_eq!(world.hear(1, "one"), NOTHING);
+        assert_eq!(world.messages(1, "one"), NOTHING);
         world = World::new(&lines);
         world.transcripts =
             Transcripts::allowed_by(&Capture { exclusions_unknown: true, ..Capture::default() });
-        assert_eq!(world.hear(1, "one"), NOTHING);
+        assert_eq!(world.messages(1, "one"), NOTHING);
         world = World::new(&lines);
         pause::write(&world.dir, &Pause { everywhere_since: Some(Time(1)), ..Pause::default() }).unwrap();
-        assert_eq!(world.hear(1, "one"), NOTHING);
+        assert_eq!(world.messages(1, "one"), NOTHING);
         world = World::new(&lines);
         world.transcripts = Transcripts::Ignored;
-        assert_eq!(world.hear(1, "one"), NOTHING);
+        assert_eq!(world.messages(1, "one"), NOTHING);
     }
 
     #[test]
@@ -605,7 +609,7 @@ mod tests {
             said("A <private>b</private>c."),
             said(&format!("Long {}", "x".repeat(100_000))),
         ]);
-        let texts = world.hear(1, "one");
+        let texts = world.messages(1, "one");
         assert_eq!(texts.len(), 3, "{texts:?}");
         assert!(!texts[0].contains(&secret) && texts[0].ends_with("]."), "{}", texts[0]);
         assert_eq!(texts[1], "A c.");
@@ -616,7 +620,7 @@ mod tests {
     fn the_latest_texts_of_a_long_turn_are_kept() {
         let mut lines = vec![asked("one")];
         lines.extend((0..100).map(|number| said(&format!("{number} {}", "x".repeat(2000)))));
-        let texts = World::new(&lines).hear(1, "one");
+        let texts = World::new(&lines).messages(1, "one");
         assert!(texts.iter().map(String::len).sum::<usize>() <= MAX_SAID && texts.len() > 25);
         assert!(texts.last().unwrap().starts_with("99 "));
     }
@@ -624,20 +628,20 @@ mod tests {
     #[test]
     fn a_missing_or_foreign_file_is_skipped() {
         let mut world = World::new(&[]);
-        assert_eq!(world.hear(1, "one"), NOTHING);
+        assert_eq!(world.messages(1, "one"), NOTHING);
         fs::write(&world.transcript.path, b"PK\x03\x04\n{\"type\":\n[]\n{}\n\xff\n").unwrap();
-        assert_eq!(world.hear(1, "one"), NOTHING);
+        assert_eq!(world.messages(1, "one"), NOTHING);
         fs::remove_file(&world.transcript.path).unwrap();
-        assert_eq!(world.hear(1, "one"), NOTHING);
+        assert_eq!(world.messages(1, "one"), NOTHING);
         fs::create_dir(&world.transcript.path).unwrap();
-        assert_eq!(world.hear(1, "one"), NOTHING);
+        assert_eq!(world.messages(1, "one"), NOTHING);
     }
 
     #[test]
     fn a_line_that_is_still_being_written_waits_for_the_next_reading() {
         let mut world = World::new(&[asked("one"), said("One."), said("Two.").trim_end().to_owned()]);
-        assert_eq!(world.hear(1, "one"), ["One."]);
+        assert_eq!(world.messages(1, "one"), ["One."]);
         world.append(&["\n".to_owned()]);
-        assert_eq!(world.hear_late(), ["Two."]);
+        assert_eq!(world.late_messages(), ["Two."]);
     }
 }

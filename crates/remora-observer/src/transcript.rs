@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use remora_core::event::{Body, Outcome, ToolCall, ToolUse};
-use remora_core::text::Excerpt;
+use remora_core::text::{Excerpt, ExcerptLimit};
 use serde_json::Value;
 
 use crate::turn::below;
@@ -16,13 +16,13 @@ const HALVINGS: u32 = 3;
 
 /// Length limits (head, tail) for each kind of text. Programs print errors at the end, so the tail of an output is
 /// longer.
-const PROMPT: (usize, usize) = (3_000, 1_000);
-const MESSAGE: (usize, usize) = (4_000, 2_000);
-const SAID: (usize, usize) = (1_500, 500);
-const PATCH: (usize, usize) = (1_200, 400);
-const COMMAND: (usize, usize) = (500, 100);
-const OUTPUT: (usize, usize) = (400, 800);
-const INPUT: (usize, usize) = (400, 100);
+const PROMPT: ExcerptLimit = ExcerptLimit { head: 3_000, tail: 1_000 };
+const MESSAGE: ExcerptLimit = ExcerptLimit { head: 4_000, tail: 2_000 };
+const SAID: ExcerptLimit = ExcerptLimit { head: 1_500, tail: 500 };
+const PATCH: ExcerptLimit = ExcerptLimit { head: 1_200, tail: 400 };
+const COMMAND: ExcerptLimit = ExcerptLimit { head: 500, tail: 100 };
+const OUTPUT: ExcerptLimit = ExcerptLimit { head: 400, tail: 800 };
+const INPUT: ExcerptLimit = ExcerptLimit { head: 400, tail: 100 };
 
 /// An element of a turn's text.
 #[derive(Debug, Clone, Copy)]
@@ -77,11 +77,9 @@ fn leave_out(pieces: &[String]) -> String {
 }
 
 fn piece(piece: Piece<'_>, root: &str, halvings: u32) -> Option<String> {
-    let short =
-        |text: &str, limits: (usize, usize)| escape(&shorten(text.trim(), limits, halvings)).into_owned();
-    let element = |name: &str, text: &str, limits| {
-        let text = short(text, limits);
-        (!text.is_empty()).then(|| format!("<{name}>\n{text}\n</{name}>\n"))
+    let element = |name: &str, text: &str, limit| {
+        let text = shorten(text, limit, halvings);
+        (!text.is_empty()).then(|| format!("<{name}>\n{}\n</{name}>\n", escape(&text)))
     };
     let body = match piece {
         Piece::Event(body) => body,
@@ -104,8 +102,8 @@ fn piece(piece: Piece<'_>, root: &str, halvings: u32) -> Option<String> {
 
 fn tool_piece(tool: &ToolUse, root: &str, halvings: u32) -> String {
     let mut text = String::new();
-    let mut line = |name: &str, content: &str, limits| {
-        let content = shorten(content.trim(), limits, halvings);
+    let mut line = |name: &str, content: &str, limit| {
+        let content = shorten(content, limit, halvings);
         if !content.is_empty() {
             let _ = writeln!(text, "{name}: {}", escape(&content));
         }
@@ -171,8 +169,9 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn shorten(text: &str, (head, tail): (usize, usize), halvings: u32) -> String {
-    Excerpt::shorten(text, head >> halvings, tail >> halvings)
+/// Trims a text and cuts it to the limit, halved `halvings` times.
+fn shorten(text: &str, ExcerptLimit { head, tail }: ExcerptLimit, halvings: u32) -> String {
+    Excerpt::shorten(text.trim(), ExcerptLimit { head: head >> halvings, tail: tail >> halvings })
 }
 
 /// Escapes text so that it cannot be mistaken for a tag.

@@ -9,7 +9,7 @@
 //! ([`view`]).
 //!
 //! The work is linear in the length of the text: every keyword hit examines a bounded range around itself
-//! ([`REACH`]), except for the few rules that read the whole text, and those do it once.
+//! ([`SEARCH_RANGE`]), except for the few rules that read the whole text, and those do it once.
 
 mod assignment;
 mod blocks;
@@ -87,7 +87,7 @@ pub enum Reader {
 }
 
 /// Search range around a keyword, in bytes. A longer secret is followed to its end afterwards.
-const REACH: usize = 1024;
+const SEARCH_RANGE: usize = 1024;
 
 /// Length limit for a command line, in bytes.
 const MAX_LINE_LEN: usize = 4096;
@@ -177,13 +177,13 @@ impl Search<'_> {
         match shape.find {
             Find::At(least) => {
                 if begins_word(bytes, hit.start) && word_length(&bytes[hit.end..], least) >= least {
-                    self.try_pattern(index, hit.start, REACH);
+                    self.try_pattern(index, hit.start, SEARCH_RANGE);
                 }
             }
             Find::Encoded(least) => {
                 let body = bytes[hit.end..].iter().take(least).take_while(|byte| is_token(**byte)).count();
                 if begins_word(bytes, hit.start) && body == least {
-                    self.try_pattern(index, hit.start, REACH);
+                    self.try_pattern(index, hit.start, SEARCH_RANGE);
                 }
             }
             Find::Dotted(least, most) => {
@@ -193,14 +193,14 @@ impl Search<'_> {
                     && after.get(length) == Some(&b'.')
                     && begins_word(bytes, hit.start)
                 {
-                    self.try_pattern(index, hit.start, REACH);
+                    self.try_pattern(index, hit.start, SEARCH_RANGE);
                 }
             }
             Find::Behind(before) => {
                 if let Some(start) = hit.start.checked_sub(before)
                     && bytes[start..hit.start].iter().all(u8::is_ascii_graphic)
                 {
-                    self.try_pattern(index, start, REACH);
+                    self.try_pattern(index, start, SEARCH_RANGE);
                 }
             }
             Find::With(literals) => {

@@ -57,7 +57,7 @@ const RECENT_DAYS: f64 = 30.0;
 const SUPERSEDED: f64 = 0.8;
 const MILLISECONDS_A_DAY: f64 = 86_400_000.0;
 /// Extra rows fetched for a page, because some of them turn out to be duplicates.
-const SPARE: usize = 10;
+const SPARE_ROWS: usize = 10;
 
 /// Answers a query that names nothing wanted: the newest records that pass the filters and do not match `unwanted`.
 pub(crate) fn by_date(
@@ -135,10 +135,10 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
         ranking.truncate(BEST_BY_DATE.max(wanted));
         ranking.sort_by_key(|ranked| std::cmp::Reverse(ranked.outline.created_at));
     }
-    ranking.truncate(wanted + SPARE);
-    let asked = Asked { question, weighed, closeness, only_english };
+    ranking.truncate(wanted + SPARE_ROWS);
+    let scoring = Scoring { question, weighed, closeness, only_english };
     let mut hits =
-        unfolded(&ranking, &every, &folded, |ranking, folded| hits(store, asked, ranking, folded))?;
+        unfolded(&ranking, &every, &folded, |ranking, folded| hits(store, scoring, ranking, folded))?;
     if !query.is_prompt && plan.mode != Mode::Semantic {
         let waiting = waiting::hits(store, query, question, weighed, plan.lexical_weight)?;
         waiting::insert(&mut hits, waiting, query.sort);
@@ -162,7 +162,7 @@ pub(crate) fn ranked(store: &Store, query: &SearchQuery, answer: Answer<'_>) -> 
 
 /// Lowers each score to that of the hit above it. The order weighs more than a score can say (ranks in both arms,
 /// recency, use), and no hit should look better than those above it.
-fn cap_scores(hits: &mut [Shown]) {
+fn cap_scores(hits: &mut [DocumentHit]) {
     let mut cap = 1.0_f64;
     for shown in hits {
         cap = cap.min(shown.hit.score);
@@ -176,8 +176,8 @@ fn unfolded(
     page: &[Ranked],
     every: &[Ranked],
     folded: &Folded,
-    hits: impl FnOnce(&[Ranked], &HashSet<RecordId>) -> Result<Vec<Shown>, StoreError>,
-) -> Result<Vec<Shown>, StoreError> {
+    hits: impl FnOnce(&[Ranked], &HashSet<RecordId>) -> Result<Vec<DocumentHit>, StoreError>,
+) -> Result<Vec<DocumentHit>, StoreError> {
     let within: HashSet<RecordId> =
         page.iter().filter_map(|ranked| folded.get(&ranked.outline.record)).flatten().copied().collect();
     let mut all = page.to_vec();
@@ -243,7 +243,7 @@ fn top_up(
 
 /// A hit, with the text that duplicates are detected by.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct DocumentHit {
     /// Without its snippet: most hits do not get onto the page.
     pub(crate) hit: Hit,
     pub(crate) text: String,
@@ -251,7 +251,7 @@ pub(crate) struct Shown {
     pub(crate) body: usize,
 }
 
-impl Shown {
+impl DocumentHit {
     fn with_snippet(mut self, query: &SearchQuery, weighed: &[Weighed], pieces: &[String]) -> Hit {
         let is_injected = matches!(self.hit.kind, RecordKind::Fact | RecordKind::Note);
         if query.snippets == Snippets::All || is_injected {
@@ -261,7 +261,7 @@ impl Shown {
     }
 }
 
-impl std::ops::Deref for Shown {
+impl std::ops::Deref for DocumentHit {
     type Target = Hit;
 
     fn deref(&self) -> &Hit {
@@ -271,7 +271,7 @@ impl std::ops::Deref for Shown {
 
 /// The inputs for scoring hits.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct Scoring<'a> {
     question: &'a Question,
     weighed: &'a [Weighed],
     closeness: Closeness,
@@ -281,11 +281,11 @@ struct Asked<'a> {
 /// The hits, without those that are `folded` into others.
 fn hits(
     store: &Store,
-    asked: Asked<'_>,
+    scoring: Scoring<'_>,
     ranking: &[Ranked],
     folded: &HashSet<RecordId>,
-) -> Result<Vec<Shown>, StoreError> {
-    let Asked { question, weighed, closeness, .. } = asked;
+) -> Result<Vec<DocumentHit>, StoreError> {
+    let Scoring { question, weighed, closeness, .. } = scoring;
     let documents: Vec<DocumentId> = ranking.iter().map(|ranked| ranked.outline.id).collect();
     let rows = store.index().documents(&documents)?;
     let by_id: FxHashMap<DocumentId, &Ranked> =
@@ -299,7 +299,7 @@ fn hits(
         let candidate = &ranked.candidate;
         let near = candidate.cosine.map(|cosine| closeness.meaning(cosine));
         // Without any closeness the language does not matter, so it is not detected.
-        let is_foreign = asked.only_english
+        let is_foreign = scoring.only_english
             && near.is_some_and(|near| near > 0.0)
             && Language::of(&row.body) != Language::English;
         let meaning = near.filter(|_| !is_foreign);
@@ -324,7 +324,7 @@ fn hits(
             waiting: false,
         };
         let text = format!("{} {}", row.title, row.body);
-        shown.push(Shown { hit: hit(row, score, why), text, body: row.title.len() + 1 });
+        shown.push(DocumentHit { hit: hit(row, score, why), text, body: row.title.len() + 1 });
     }
     speak_for_turns(ranking, &turns, &mut shown);
     Ok(shown)
@@ -332,7 +332,7 @@ fn hits(
 
 /// Raises the score of a turn's best observation to that of the turn. It stands before the turn and fits as well: its
 /// words are the observer's, while the turn has the user's own.
-fn speak_for_turns(ranking: &[Ranked], turns: &FxHashMap<RecordId, f64>, shown: &mut [Shown]) {
+fn speak_for_turns(ranking: &[Ranked], turns: &FxHashMap<RecordId, f64>, shown: &mut [DocumentHit]) {
     for turn in ranking.iter().filter(|ranked| ranked.outline.record.kind == RecordKind::Turn) {
         let of_turn = ranking.iter().find(|ranked| is_of_turn(&ranked.outline, &turn.outline));
         let score = turns.get(&turn.outline.record);

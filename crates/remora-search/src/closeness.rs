@@ -79,7 +79,6 @@ impl Closeness {
 }
 
 /// The mean cosine of questions with other questions' answers, and with their own.
-#[expect(clippy::cast_precision_loss, reason = "a handful")]
 fn likeness(questions: &[Vec<f32>], answers: &[Vec<f32>]) -> (f64, f64) {
     let (mut unlike, mut alike) = (Vec::new(), Vec::new());
     for (asked, question) in questions.iter().enumerate() {
@@ -88,8 +87,12 @@ fn likeness(questions: &[Vec<f32>], answers: &[Vec<f32>]) -> (f64, f64) {
             if asked == said { alike.push(cosine) } else { unlike.push(cosine) }
         }
     }
-    let mean = |cosines: Vec<f64>| cosines.iter().sum::<f64>() / cosines.len() as f64;
-    (mean(unlike), mean(alike))
+    (mean(&unlike), mean(&alike))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a handful")]
+fn mean(cosines: &[f64]) -> f64 {
+    cosines.iter().sum::<f64>() / cosines.len() as f64
 }
 
 #[cfg(test)]

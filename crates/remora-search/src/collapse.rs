@@ -8,7 +8,7 @@ use remora_core::prose::fnv1a;
 use remora_store::search::Outline;
 use rustc_hash::FxHashMap;
 
-use crate::answer::{Ranked, Shown, may_speak};
+use crate::answer::{DocumentHit, Ranked, may_speak};
 use crate::fusion::Candidate;
 use crate::words::spans;
 
@@ -21,28 +21,32 @@ const MAX_BYTES: usize = 2 << 10;
 /// Moves a turn below the observations made of it, which say the same in fewer words. If the turn ranked higher, they take
 /// its place.
 pub(crate) fn turns_below_observations(ranking: &mut Vec<Ranked>) {
-    let key = |outline: &Outline| (outline.session, outline.prompt_number);
     let mut made_of: FxHashMap<_, Vec<usize>> = FxHashMap::default();
-    for (at, ranked) in ranking.iter().enumerate().filter(|(_, ranked)| may_speak(&ranked.outline)) {
-        made_of.entry(key(&ranked.outline)).or_default().push(at);
+    for (at, Ranked { outline, .. }) in
+        ranking.iter().enumerate().filter(|(_, ranked)| may_speak(&ranked.outline))
+    {
+        made_of.entry((outline.session, outline.prompt_number)).or_default().push(at);
     }
     let mut order: Vec<(usize, f64)> = Vec::with_capacity(ranking.len());
     let mut is_placed = vec![false; ranking.len()];
-    for (at, ranked) in ranking.iter().enumerate() {
-        let score = ranked.candidate.score;
-        let is_turn = ranked.outline.record.kind == RecordKind::Turn;
-        let first = made_of.get(&key(&ranked.outline)).filter(|_| is_turn).into_iter().flatten().copied();
+    for (at, Ranked { outline, candidate, .. }) in ranking.iter().enumerate() {
+        let score = candidate.score;
+        let is_turn = outline.record.kind == RecordKind::Turn;
+        let first = made_of.get(&(outline.session, outline.prompt_number)).filter(|_| is_turn);
+        let first = first.into_iter().flatten().copied();
         for next in first.chain([at]) {
             if !std::mem::replace(&mut is_placed[next], true) {
                 order.push((next, score));
             }
         }
     }
-    let placed = |(at, score): (usize, f64)| {
-        let Ranked { outline, candidate, recency } = ranking[at];
-        Ranked { outline, candidate: Candidate { score, ..candidate }, recency }
-    };
-    *ranking = order.into_iter().map(placed).collect();
+    *ranking = order
+        .into_iter()
+        .map(|(at, score)| {
+            let Ranked { outline, candidate, recency } = ranking[at];
+            Ranked { outline, candidate: Candidate { score, ..candidate }, recency }
+        })
+        .collect();
 }
 
 /// The records folded into each record.
@@ -93,9 +97,9 @@ fn turn_of(outline: &Outline) -> Option<(SessionId, i64)> {
 }
 
 /// Folds duplicates into the best of them. Returns the hits removed.
-pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> Vec<RecordId> {
+pub(crate) fn duplicates(hits: &mut Vec<DocumentHit>) -> Vec<RecordId> {
     let mut gone = Vec::new();
-    let mut kept: Vec<(Shown, DocumentWords)> = Vec::with_capacity(hits.len());
+    let mut kept: Vec<(DocumentHit, DocumentWords)> = Vec::with_capacity(hits.len());
     for shown in hits.drain(..) {
         let own = DocumentWords::of(&shown.text);
         let same = kept.iter_mut().find(|(other, others)| {
@@ -116,13 +120,14 @@ pub(crate) fn duplicates(hits: &mut Vec<Shown>) -> Vec<RecordId> {
 }
 
 /// Removes observations whose replacement was found, too. Returns the hits removed.
-pub(crate) fn superseded(hits: &mut Vec<Shown>) -> Vec<RecordId> {
+pub(crate) fn superseded(hits: &mut Vec<DocumentHit>) -> Vec<RecordId> {
     let found: Vec<i64> = hits
         .iter()
         .filter(|shown| shown.hit.kind == RecordKind::Observation)
         .map(|shown| shown.hit.id.number)
         .collect();
-    let is_replaced = |shown: &mut Shown| shown.hit.superseded_by.is_some_and(|by| found.contains(&by.0));
+    let is_replaced =
+        |shown: &mut DocumentHit| shown.hit.superseded_by.is_some_and(|by| found.contains(&by.0));
     hits.extract_if(.., is_replaced).map(|shown| shown.hit.id).collect()
 }
 

@@ -149,10 +149,10 @@ impl Spread {
     /// Over the documents that words found, plus one without any word, so that a single result stands out, too.
     #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
     fn of_words(candidates: &[Candidate]) -> Self {
-        let scores = || candidates.iter().filter_map(|candidate| candidate.lexical);
-        let count = scores().count() as f64 + 1.0;
-        let mean = scores().sum::<f64>() / count;
-        let squares = scores().map(|score| (score - mean).powi(2)).sum::<f64>() + mean * mean;
+        let scores: Vec<f64> = candidates.iter().filter_map(|candidate| candidate.lexical).collect();
+        let count = scores.len() as f64 + 1.0;
+        let mean = scores.iter().sum::<f64>() / count;
+        let squares = scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() + mean * mean;
         Self { mean, deviation: (squares / count).sqrt().max(f64::MIN_POSITIVE) }
     }
 

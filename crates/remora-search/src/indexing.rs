@@ -20,7 +20,7 @@ pub enum IndexError {
     Embed(#[from] EmbedError),
 }
 
-/// A batch of documents that were read and are to be embedded.
+/// A batch of documents that were read and not embedded yet.
 ///
 /// There are three steps, so that a daemon can run the first and the last on the thread that owns the store, and the
 /// slow one in between without holding anything. After a crash at any point, the next run starts with the same

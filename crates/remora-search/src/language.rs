@@ -134,11 +134,8 @@ impl Language {
             Some(rest) if is_german && word.ends_with(['t', 'n']) && rest.len() > MIN_ROOT_LEN => rest,
             _ => word,
         };
-        let without_ending = |ending: &&str| {
-            let root = word.strip_suffix(*ending)?;
-            (root.len() >= MIN_ROOT_LEN).then_some(root)
-        };
-        let mut root = endings.iter().find_map(without_ending).unwrap_or(word);
+        let mut roots = endings.iter().filter_map(|ending| word.strip_suffix(*ending));
+        let mut root = roots.find(|root| root.len() >= MIN_ROOT_LEN).unwrap_or(word);
         // `déploie` and `déployer`, `envía` and `enviar`.
         if root.len() > MIN_ROOT_LEN && !is_german {
             root = root.strip_suffix(['i', 'y']).unwrap_or(root);

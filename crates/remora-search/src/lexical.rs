@@ -65,7 +65,7 @@ pub(crate) struct CommonWords {
 
 impl CommonWords {
     /// Clears the cache if the number of documents has changed by more than a tenth.
-    fn follow(&mut self, documents: usize) {
+    fn clear_if_outdated(&mut self, documents: usize) {
         if documents.abs_diff(self.documents) > self.documents / 10 {
             self.words.clear();
             self.documents = documents;
@@ -102,7 +102,7 @@ pub(crate) fn weigh(
     pairs: &Pairs,
 ) -> Result<Vec<Weighed>, StoreError> {
     let documents = store.index().count(DocumentsWith::Anything)?;
-    common.follow(documents);
+    common.clear_if_outdated(documents);
     let mut weighed = Vec::with_capacity(question.terms.len());
     for term in &question.terms {
         let frequency = match pairs.frequency(&term.word) {
@@ -322,25 +322,22 @@ pub(crate) fn without_records(
     mut documents: Vec<DocumentId>,
 ) -> Result<Vec<DocumentId>, StoreError> {
     let matching = store.index().matching(unwanted, WEIGHTS, filters, None, DocumentId(0), MAX_UNWANTED)?;
-    let records_of = |documents: &[DocumentId]| -> Result<HashMap<DocumentId, RecordId>, StoreError> {
-        Ok(store
-            .index()
-            .outlines(documents)?
-            .into_iter()
-            .map(|outline| (outline.id, outline.record))
-            .collect())
-    };
     let matching: Vec<DocumentId> = matching.into_iter().map(|found| found.document).collect();
-    let gone: HashSet<RecordId> = records_of(&matching)?.into_values().collect();
-    let of = records_of(&documents)?;
+    let gone: HashSet<RecordId> = records_of(store, &matching)?.into_values().collect();
+    let of = records_of(store, &documents)?;
     documents.retain(|document| of.get(document).is_some_and(|record| !gone.contains(record)));
     Ok(documents)
 }
 
+fn records_of(store: &Store, documents: &[DocumentId]) -> Result<HashMap<DocumentId, RecordId>, StoreError> {
+    let outlines = store.index().outlines(documents)?;
+    Ok(outlines.into_iter().map(|outline| (outline.id, outline.record)).collect())
+}
+
 /// Matches any of the rarest terms, and any name as a phrase: `auth.rs` means the two words together.
 fn plain_expression(question: &Question, weighed: &[Weighed]) -> Option<Plain> {
-    let is_word = |term: &&Weighed| term.frequency > 0 && matches!(term.term.form, Form::Word { .. });
-    let mut terms: Vec<&Weighed> = weighed.iter().filter(is_word).collect();
+    let mut terms: Vec<&Weighed> = weighed.iter().filter(|term| term.frequency > 0).collect();
+    terms.retain(|term| matches!(term.term.form, Form::Word { .. }));
     terms.sort_by_key(|term| term.frequency);
     let mut matches = 0;
     let affordable = terms.iter().take(MAX_TERMS).take_while(|term| {

@@ -64,17 +64,13 @@ impl Operators {
     /// `None` if the text has no operators or does not parse.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let tokens = tokens(text)?;
-        let is_syntax = |token: &Token| !matches!(token, Token::Text { phrase: false, prefix: false, .. });
         let terms = tokens.iter().filter(|token| matches!(token, Token::Text { .. })).count();
-        if !tokens.iter().any(is_syntax) || terms == 0 || terms > MAX_TERMS {
+        if !tokens.iter().any(Token::is_syntax) || terms == 0 || terms > MAX_TERMS {
             return None;
         }
         let mut parser = Parser { tokens: &tokens, at: 0 };
         let tree = parser.any(0)?;
-        let is_binding = |token: &Token| {
-            matches!(token, Token::And | Token::Or | Token::Not | Token::Field { attached: true, .. })
-        };
-        let is_explicit = tokens.iter().any(is_binding);
+        let is_explicit = tokens.iter().any(Token::is_binding);
         (parser.at == tokens.len()).then_some(Self { tree, is_explicit })
     }
 
@@ -301,11 +297,12 @@ fn texts(field: Option<Field>, record: &RecordText) -> impl Iterator<Item = &str
 /// Whether a text contains these words in sequence.
 fn has_phrase(stems: &[String], phrase: &str, prefix: bool) -> bool {
     let wanted: Vec<String> = self::stems(phrase);
-    let is_word = |(at, stem): (usize, &String)| {
-        let is_last = at + 1 == wanted.len();
-        if prefix && is_last { stem.starts_with(&wanted[at]) } else { *stem == wanted[at] }
-    };
-    stems.windows(wanted.len().max(1)).any(|some| some.iter().enumerate().all(is_word))
+    stems.windows(wanted.len().max(1)).any(|some| {
+        some.iter().enumerate().all(|(at, stem)| {
+            let is_last = at + 1 == wanted.len();
+            if prefix && is_last { stem.starts_with(&wanted[at]) } else { *stem == wanted[at] }
+        })
+    })
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -325,6 +322,18 @@ enum Token {
         phrase: bool,
         prefix: bool,
     },
+}
+
+impl Token {
+    /// Whether it is more than a plain word.
+    fn is_syntax(&self) -> bool {
+        !matches!(self, Self::Text { phrase: false, prefix: false, .. })
+    }
+
+    /// Whether it can only be meant as an operator.
+    fn is_binding(&self) -> bool {
+        matches!(self, Self::And | Self::Or | Self::Not | Self::Field { attached: true, .. })
+    }
 }
 
 fn tokens(text: &str) -> Option<Vec<Token>> {

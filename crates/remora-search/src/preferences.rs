@@ -9,7 +9,7 @@ use crate::SearchQuery;
 
 impl SearchQuery {
     /// Applies the exclusions of the settings, unless the query sets its own filters.
-    pub fn follow(&mut self, settings: &settings::Search) {
+    pub fn apply_settings(&mut self, settings: &settings::Search) {
         let filters = &mut self.filters;
         if settings.max_age_days > 0 && filters.from.is_none() && filters.until.is_none() {
             filters.from = Some(self.now.before(Duration::from_hours(24) * settings.max_age_days));
@@ -31,17 +31,17 @@ mod tests {
     fn filters_of_a_query_override_settings() {
         let plain = SearchQuery::new(ProjectScope::All, "clock", Time(0));
         let mut query = plain.clone();
-        query.follow(&settings::Search::default());
+        query.apply_settings(&settings::Search::default());
         assert_eq!(query, plain);
         let strict = settings::Search { max_age_days: 1, index_turns: false, ..settings::Search::default() };
-        query.follow(&strict);
+        query.apply_settings(&strict);
         assert_eq!(query.filters.from, Some(Time(query.now.0 - 86_400_000)));
         assert!(!query.filters.kinds.contains(&RecordKind::Turn));
         let mut asked = plain;
         asked.filters.from = Some(Time(5));
         asked.filters.kinds = vec![RecordKind::Turn];
         let before = asked.clone();
-        asked.follow(&strict);
+        asked.apply_settings(&strict);
         assert_eq!(asked, before);
     }
 }

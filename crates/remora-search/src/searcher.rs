@@ -38,12 +38,12 @@ const FOREIGN: &str = "the built-in model knows English only";
 /// Runs searches. Keeps the vectors it needs in memory.
 #[derive(Debug, Default)]
 pub struct Searcher {
-    kept: Mutex<Kept>,
+    cache: Mutex<SearchCache>,
 }
 
 /// State that makes the next query faster.
 #[derive(Debug, Default)]
-struct Kept {
+struct SearchCache {
     resident: Resident,
     common: CommonWords,
 }
@@ -83,20 +83,19 @@ impl Searcher {
         let pool = ((query.offset + query.limit) * 3).clamp(POOL, MAX_POOL);
         let wants_meaning = query.mode != Mode::Text;
         let wants_words = query.mode != Mode::Semantic;
-        let mut kept = self.kept();
-        let Kept { resident, common } = &mut *kept;
+        let mut cache = self.cache();
+        let SearchCache { resident, common } = &mut *cache;
         if wants_meaning {
             resident.refresh(store, filters.scope)?;
         }
         let few = store.index().passing(Among::All, filters)?;
         let within = Within { filters, few: few.as_ref(), most: pool };
-        let near = |embedded: &Embeddings| nearest_here(resident, &question, embedded, within);
         // The search by words runs while the query is embedded and compared with the vectors in memory.
         let (words, asked) = std::thread::scope(|scope| {
             let asking = embedder.filter(|_| wants_meaning).map(|embedder| {
                 scope.spawn(|| {
                     let embedded = embedder.embed(&[&query.text], Purpose::Question)?;
-                    let nearest = near(&embedded);
+                    let nearest = nearest_here(resident, &question, &embedded, within);
                     Ok::<_, EmbedError>((embedded, nearest))
                 })
             });
@@ -117,8 +116,8 @@ impl Searcher {
             if !resident.holds(&embedded.model, vector.len()) {
                 resident.load(store, filters.scope, &embedded.model, vector.len())?;
             }
-            let look = Look { resident, vector, within };
-            meaning = by_meaning(store, &look, &words, nearest)?;
+            let search = VectorSearch { resident, vector, within };
+            meaning = by_meaning(store, &search, &words, nearest)?;
             if meaning.background.is_none() {
                 no_vectors = Some("nothing is embedded yet".to_owned());
             }
@@ -167,16 +166,16 @@ impl Searcher {
 
     /// Drops vectors that were not used for `idle`. The daemon calls it periodically.
     pub fn unload_idle(&self, idle: Duration) {
-        self.kept().resident.unload_idle(idle);
+        self.cache().resident.unload_idle(idle);
     }
 
     /// Memory used by the vectors, in bytes.
     pub fn resident_bytes(&self) -> usize {
-        self.kept().resident.bytes()
+        self.cache().resident.bytes()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, SearchCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -219,17 +218,17 @@ fn nearest_here(
     if is_explicit || !resident.holds(&embedded.model, vector.len()) {
         return None;
     }
-    Some(Look { resident, vector, within }.nearest())
+    Some(VectorSearch { resident, vector, within }.nearest())
 }
 
 /// The nearest documents, and the cosines of those that words found.
 fn by_meaning(
     store: &Store,
-    look: &Look<'_>,
+    search: &VectorSearch<'_>,
     words: &Lexical,
     nearest: Option<Vec<Near>>,
 ) -> Result<Meaning, StoreError> {
-    let Look { resident, vector, within: Within { filters, .. } } = *look;
+    let VectorSearch { resident, vector, within: Within { filters, .. } } = *search;
     let Some(background) = resident.background(filters.scope, vector) else {
         return Ok(Meaning::default());
     };
@@ -237,7 +236,7 @@ fn by_meaning(
     let nearest = if words.strict {
         Vec::new()
     } else {
-        look.passing(store, nearest.unwrap_or_else(|| look.nearest()))?
+        search.passing(store, nearest.unwrap_or_else(|| search.nearest()))?
     };
     let known: HashSet<DocumentId> = nearest.iter().map(|near| near.document).collect();
     let others: Vec<DocumentId> =
@@ -250,13 +249,13 @@ fn by_meaning(
 ///
 /// Filters are SQL, vectors are in memory. Usually enough of the nearest documents pass. If not, the filters are so
 /// narrow that it is cheaper to list all documents that pass and compare those.
-struct Look<'a> {
+struct VectorSearch<'a> {
     resident: &'a Resident,
     vector: &'a [f32],
     within: Within<'a>,
 }
 
-impl Look<'_> {
+impl VectorSearch<'_> {
     /// The nearest documents, before filters are checked.
     fn nearest(&self) -> Vec<Near> {
         let Within { filters, few, most } = self.within;

@@ -77,13 +77,11 @@ fn marks(text: &str, weighed: &[Weighed], pieces: &[String]) -> Vec<Mark> {
 
 /// The start of the excerpt-sized range that contains the marks with the highest total weight.
 fn best_start(marks: &[Mark]) -> usize {
-    let worth_from = |first: usize| -> f64 {
-        let end = marks[first].start + LENGTH - 40;
-        marks[first..].iter().take_while(|mark| mark.end <= end).take(60).map(|mark| mark.worth).sum()
-    };
     let mut best = (0.0, 0);
     for (first, mark) in marks.iter().enumerate().take(500) {
-        let worth = worth_from(first);
+        let end = mark.start + LENGTH - 40;
+        let within = marks[first..].iter().take_while(|mark| mark.end <= end).take(60);
+        let worth: f64 = within.map(|mark| mark.worth).sum();
         if worth > best.0 {
             best = (worth, mark.start);
         }
@@ -131,13 +129,7 @@ impl FirstLetters {
 
 /// The term of the query that a word matches.
 fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
-    // Forms of a word share the first letter, except in compounds. A word and its stem also share the second.
-    let may_be = |term: &Weighed| match &term.term.form {
-        Form::Word { root: Some(root), .. } if root.is_in_compounds() => true,
-        Form::Word { stem, root } => begins_like(word, stem, if root.is_some() { 1 } else { 2 }),
-        Form::Pair { .. } | Form::Call => false,
-    };
-    if !weighed.iter().any(may_be) {
+    if !weighed.iter().any(|term| may_be(word, &term.term.form)) {
         return None;
     }
     let folded = fold(word);
@@ -145,6 +137,16 @@ fn term_of(word: &str, weighed: &[Weighed]) -> Option<usize> {
     let has_stem = |term: &Weighed| matches!(&term.term.form, Form::Word { stem, .. } if *stem == own);
     let is_form = |term: &Weighed| matches!(&term.term.form, Form::Word { root: Some(root), .. } if root.is_of(&folded));
     weighed.iter().position(has_stem).or_else(|| weighed.iter().position(is_form))
+}
+
+/// Whether a word may be a form of a term. Forms of a word share the first letter, except in compounds. A word and its
+/// stem also share the second.
+fn may_be(word: &str, form: &Form) -> bool {
+    match form {
+        Form::Word { root: Some(root), .. } if root.is_in_compounds() => true,
+        Form::Word { stem, root } => begins_like(word, stem, if root.is_some() { 1 } else { 2 }),
+        Form::Pair { .. } | Form::Call => false,
+    }
 }
 
 /// Whether a word may begin like a stem. Letters that may lose an accent are not compared, and the stemmer makes a final

@@ -122,9 +122,11 @@ impl Question {
     }
 
     fn add_word(&mut self, written: &str, stem: String) {
-        let is_known = |term: &Term| matches!(&term.form, Form::Word { stem: known, .. } if *known == stem);
+        let mut terms = self.terms.iter();
+        let is_known =
+            terms.any(|term| matches!(&term.form, Form::Word { stem: known, .. } if *known == stem));
         // A lone accent has no stem and is not a word.
-        if !stem.is_empty() && !self.terms.iter().any(is_known) {
+        if !stem.is_empty() && !is_known {
             let word = fold(written);
             let root = self.language.root(&word);
             self.terms.push(Term { word, form: Form::Word { stem, root } });

@@ -4,7 +4,7 @@ use remora_core::feedback::Feedback;
 use remora_core::text::one_line;
 use remora_store::{Store, StoreError};
 
-use crate::answer::Shown;
+use crate::answer::DocumentHit;
 use crate::hit::{Hit, Snippet, Why};
 use crate::lexical::Weighed;
 use crate::query::{SearchQuery, Sort};
@@ -23,7 +23,7 @@ pub(crate) fn hits(
     question: &Question,
     weighed: &[Weighed],
     lexical_weight: f64,
-) -> Result<Vec<Shown>, StoreError> {
+) -> Result<Vec<DocumentHit>, StoreError> {
     let meant = question.operators.as_ref().filter(|operators| operators.is_explicit);
     let mut found = Vec::new();
     for waiting in store.index().waiting(&query.filters)? {
@@ -69,7 +69,7 @@ pub(crate) fn hits(
             feedback: Feedback::default(),
             duplicates: Vec::new(),
         };
-        found.push(Shown { hit, text: waiting.text, body: 0 });
+        found.push(DocumentHit { hit, text: waiting.text, body: 0 });
     }
     found.sort_by(|a, b| b.why.rank_score.total_cmp(&a.why.rank_score));
     Ok(found)
@@ -82,7 +82,7 @@ fn beginning(stem: &str) -> &str {
 }
 
 /// Inserts queued hits at their place among the others.
-pub(crate) fn insert(hits: &mut Vec<Shown>, waiting: Vec<Shown>, sort: Sort) {
+pub(crate) fn insert(hits: &mut Vec<DocumentHit>, waiting: Vec<DocumentHit>, sort: Sort) {
     for shown in waiting {
         let place = match sort {
             Sort::Relevance => hits.partition_point(|hit| hit.why.rank_score >= shown.why.rank_score),

@@ -146,7 +146,7 @@ impl Indexer {
                 }
                 match self.shared.embedders.chosen(wanted) {
                     Chosen::Remote(remote) => {
-                        let next = remote.trouble().map(|trouble| trouble.next_try.since(Time::now()));
+                        let next = remote.outage().map(|outage| outage.next_try.since(Time::now()));
                         Some(next.unwrap_or_default().max(MIN_WAIT))
                     }
                     // Only a change of the settings can help.

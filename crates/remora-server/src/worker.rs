@@ -161,7 +161,8 @@ impl Worker {
         for session in due {
             self.shared.finder.give_way().await;
             let observer = Arc::clone(&self.observer);
-            let read = self.shared.writer.call(move |store| observer.read_late(store, session)).await?;
+            let read =
+                self.shared.writer.call(move |store| observer.read_late_messages(store, session)).await?;
             tracing::debug!("the transcript of session {session} was read again, news: {}", read.is_some());
             if read.is_some() {
                 self.shared.announce_news();

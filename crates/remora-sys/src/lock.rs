@@ -26,10 +26,10 @@ pub fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Takes the exclusive lock on a file, which is held until the result is dropped. Fails with
-/// [`io::ErrorKind::WouldBlock`] if another process keeps it for longer than `patience`.
-pub fn take(path: &Path, patience: Duration) -> io::Result<File> {
+/// [`io::ErrorKind::WouldBlock`] if another process keeps it for longer than `timeout`.
+pub fn take(path: &Path, timeout: Duration) -> io::Result<File> {
     let file = open(path)?;
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     let mut pause = FIRST_PAUSE;
     loop {
         match file.try_lock() {
@@ -39,7 +39,7 @@ pub fn take(path: &Path, patience: Duration) -> io::Result<File> {
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            let reason = format!("another process has held this lock for {} s", patience.as_secs());
+            let reason = format!("another process has held this lock for {} s", timeout.as_secs());
             return Err(io::Error::new(io::ErrorKind::WouldBlock, reason));
         }
         thread::sleep(pause.min(left));
@@ -69,8 +69,8 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
         let held = take(&path, Duration::ZERO).unwrap();
-        for patience in [Duration::ZERO, Duration::from_millis(5)] {
-            assert_eq!(take(&path, patience).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        for timeout in [Duration::ZERO, Duration::from_millis(5)] {
+            assert_eq!(take(&path, timeout).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         }
         let waiter = thread::spawn(move || take(&path, Duration::from_mins(5)));
         drop(held);

@@ -295,7 +295,7 @@ fn query(request: &PromptRequest, settings: &Settings, now: Time) -> SearchQuery
     let mut query = SearchQuery::new(ProjectScope::One(request.project), &request.text, now);
     query.limit = usize::from(settings.memory.auto_retrieve_max_results) * CANDIDATES_EACH;
     query.is_prompt = true;
-    query.follow(&settings.search);
+    query.apply_settings(&settings.search);
     query
 }
 

@@ -120,7 +120,7 @@ pub fn search(
         scope => (scope?, None),
     };
     let mut query = query(store, scope, request, now)?;
-    query.follow(settings);
+    query.apply_settings(settings);
     let found = engine.searcher.search(store, engine.embedder, &query)?;
     // Without a hit, callers say that the directory has no memory yet.
     unknown.filter(|_| found.total == 0).map_or(Ok(found), Err)

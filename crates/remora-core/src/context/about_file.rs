@@ -33,7 +33,7 @@ pub fn about_file(
     now: Time,
 ) -> Option<Context> {
     // Observations that changed the file say more than those that only read it.
-    let mostly = timeline::Hot::new([path]);
+    let mostly = timeline::OpenFiles::new([path]);
     let mut by_worth: Vec<(f64, &AboutFile)> = observations
         .iter()
         .map(|observation| (timeline::worth(&observation.known, &mostly, now), observation))

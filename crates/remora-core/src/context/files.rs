@@ -83,7 +83,7 @@ impl FileSection {
     /// because someone looked something up.
     fn add_index(&mut self, columns: &str, known: &[TimelineItem], longest: usize) {
         let latest = known.iter().map(|known| known.at).max().unwrap_or(Time(0));
-        let nothing = timeline::Hot::default();
+        let nothing = timeline::OpenFiles::default();
         let by_worth = timeline::by_worth(known, |known| timeline::worth(known, &nothing, latest));
         let mut index = Index::new(Clock::Utc);
         let limit = self.left.saturating_sub(tokens(columns));

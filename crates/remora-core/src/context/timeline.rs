@@ -155,8 +155,8 @@ fn rest(known: &TimelineItem, title: impl Fn(&str) -> String) -> String {
 /// The index for the session start, and the ids in it.
 pub(super) fn render(known: &[&TimelineItem], limit: u64) -> (String, Vec<i64>) {
     let mut index = Index::new(Clock::Local);
-    let title = |title: &str| safe(title, MAX_TITLE_LEN);
-    index.fill(known.iter().copied(), limit.saturating_sub(tokens(HEADING)), title);
+    let room = limit.saturating_sub(tokens(HEADING));
+    index.fill(known.iter().copied(), room, |title| safe(title, MAX_TITLE_LEN));
     let ids = index.ids();
     if ids.is_empty() { (String::new(), ids) } else { (format!("{HEADING}{}", index.text()), ids) }
 }
@@ -167,19 +167,19 @@ pub(super) fn by_start_worth<'a>(
     hot: &[String],
     now: Time,
 ) -> Vec<&'a TimelineItem> {
-    let hot = Hot::new(hot.iter().map(String::as_str));
+    let hot = OpenFiles::new(hot.iter().map(String::as_str));
     by_worth(known, |known| worth(known, &hot, now) + use_worth(known, now))
 }
 
-/// The files in work.
+/// The files being edited, which make observations about them worth more.
 #[derive(Debug, Default)]
-pub(super) struct Hot<'a> {
+pub(super) struct OpenFiles<'a> {
     files: HashSet<&'a str>,
     /// Git reports a new folder as one entry that ends with a slash.
     folders: Vec<&'a str>,
 }
 
-impl<'a> Hot<'a> {
+impl<'a> OpenFiles<'a> {
     pub(super) fn new(paths: impl IntoIterator<Item = &'a str>) -> Self {
         let mut hot = Self::default();
         for path in paths {
@@ -209,8 +209,8 @@ pub(super) fn by_worth(known: &[TimelineItem], worth: impl Fn(&TimelineItem) -> 
 }
 
 /// Worth of an observation. Decisions and bugs rank highest; bonuses apply if it was expensive to find out, concerns
-/// a file in work, or is recent.
-pub(super) fn worth(known: &TimelineItem, hot: &Hot<'_>, now: Time) -> f64 {
+/// a file being edited, or is recent.
+pub(super) fn worth(known: &TimelineItem, hot: &OpenFiles<'_>, now: Time) -> f64 {
     let expensive = if known.discovery_tokens >= EXPENSIVE { 0.3 } else { 0.0 };
     let is_hot = known.file.as_ref().is_some_and(|file| hot.has(file));
     let days = now.since(known.at).as_secs_f64() / 86_400.0;

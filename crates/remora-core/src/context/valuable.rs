@@ -41,13 +41,15 @@ pub fn substance(text: &str, most: usize) -> Vec<String> {
     let (knowledge, rest): (Vec<Sentence>, Vec<Sentence>) =
         all.partition(|sentence| sentence.role.is_knowledge());
     let mut left = most;
-    let fits = |sentence: &Sentence| {
+    let mut chosen = Vec::new();
+    for sentence in knowledge.into_iter().chain(rest) {
         let cost = sentence.text.chars().count() + 1;
-        let fits = cost <= left;
-        left -= if fits { cost } else { 0 };
-        fits
-    };
-    knowledge.into_iter().chain(rest).filter(fits).map(|sentence| sentence.text).collect()
+        if cost <= left {
+            left -= cost;
+            chosen.push(sentence.text);
+        }
+    }
+    chosen
 }
 
 /// An observation with the sentences shown for it.

@@ -33,7 +33,7 @@ pub struct SessionRef {
     pub id: String,
 }
 
-/// The host's ids for an event. They tell events apart; a replayed event carries the same ids.
+/// The host's ids for an event. They distinguish events; a replayed event carries the same ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use super::private::{PrivateTags, PublicText};
 
 /// The public part of `text`: everything outside `<private>` tags.
 pub fn public_text(text: &str) -> String {
-    let mut kept = Kept::default();
+    let mut kept = PublicPart::default();
     let mut tags = PrivateTags::default();
     tags.push(text.as_bytes(), &mut kept);
     tags.end_of_text(&mut kept);
@@ -12,11 +12,11 @@ pub fn public_text(text: &str) -> String {
 }
 
 #[derive(Default)]
-struct Kept {
+struct PublicPart {
     bytes: Vec<u8>,
 }
 
-impl PublicText for Kept {
+impl PublicText for PublicPart {
     fn keep(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }

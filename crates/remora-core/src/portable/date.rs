@@ -11,8 +11,7 @@ pub struct Date(pub Time);
 
 impl Date {
     fn parse(text: &str) -> Option<Self> {
-        let midnight = || Time::from_iso(&format!("{text}T00:00:00Z"));
-        Time::from_iso(text).or_else(midnight).map(Self)
+        Time::from_iso(text).or_else(|| Time::from_iso(&format!("{text}T00:00:00Z"))).map(Self)
     }
 
     /// Smaller numbers are seconds: as milliseconds they would all be in 1970.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::event::{Body, TextVisitor, ToolCall};
-use crate::text::Excerpt;
+use crate::text::{Excerpt, ExcerptLimit};
 
 /// Size limit for one stored event.
 pub(super) const MAX_EVENT_BYTES: usize = 64 << 10;
@@ -66,7 +66,8 @@ impl Shorten {
     }
 
     fn text(&self, text: &mut String, head: usize, tail: usize) {
-        *text = Excerpt::shorten(text, self.allow(head), self.allow(tail));
+        let limit = ExcerptLimit { head: self.allow(head), tail: self.allow(tail) };
+        *text = Excerpt::shorten(text, limit);
     }
 }
 

@@ -4,11 +4,11 @@ use super::{clean_text, label, saved_text};
 use crate::fact::Fact;
 use crate::intake::public_text;
 use crate::memory::{Observation, Summary};
-use crate::text::{Excerpt, one_line};
+use crate::text::{Excerpt, ExcerptLimit, one_line};
 
 /// Length limits for the head and tail of one text, in bytes. Together as large as an event may be.
-const TEXT: (usize, usize) = (48 << 10, 16 << 10);
-const LINE: (usize, usize) = (2 << 10, 1 << 10);
+const TEXT: ExcerptLimit = ExcerptLimit { head: 48 << 10, tail: 16 << 10 };
+const LINE: ExcerptLimit = ExcerptLimit { head: 2 << 10, tail: 1 << 10 };
 const MAX_LABEL_LEN: usize = 1024;
 const MAX_ITEMS: usize = 500;
 /// Length limit for a title taken from the text, so that it can be read at a glance.
@@ -123,8 +123,7 @@ impl Clean<Turn> {
 
 impl Clean<Fact> {
     pub fn fact(mut given: Fact) -> Result<Self, Unfit> {
-        let said = |fact: &Fact| !fact.key.is_empty() && says_something([&fact.value]);
-        if !said(&given) {
+        if given.key.is_empty() || !says_something([&given.value]) {
             return Err(Unfit::Empty);
         }
         let mut key = given.key.to_string();
@@ -132,7 +131,10 @@ impl Clean<Fact> {
         given.key = key.into();
         clean(&mut given.value, LINE);
         given.trust = if given.trust.is_finite() { given.trust.clamp(0.0, 1.0) } else { 0.0 };
-        if said(&given) { Ok(Self(given)) } else { Err(Unfit::Private) }
+        if given.key.is_empty() || !says_something([&given.value]) {
+            return Err(Unfit::Private);
+        }
+        Ok(Self(given))
     }
 }
 
@@ -157,8 +159,8 @@ fn says_something<'a>(texts: impl IntoIterator<Item = &'a String>) -> bool {
 }
 
 /// Cuts last, so that a cut cannot hide a secret from the rules.
-fn clean(text: &mut String, (head, tail): (usize, usize)) {
-    *text = Excerpt::shorten(&clean_text(&Excerpt::whole(&public_text(text))), head, tail);
+fn clean(text: &mut String, limit: ExcerptLimit) {
+    *text = Excerpt::shorten(&clean_text(&Excerpt::whole(&public_text(text))), limit);
 }
 
 fn clean_list(list: &mut Vec<String>) {

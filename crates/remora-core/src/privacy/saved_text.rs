@@ -3,14 +3,14 @@
 use super::clean_text;
 use crate::intake::public_text;
 use crate::memory::{Observation, ObservationType};
-use crate::text::{Excerpt, one_line, prefix, suffix};
+use crate::text::{Excerpt, ExcerptLimit, one_line, prefix, suffix};
 
 /// Length limit for a title in characters, so that it can be read at a glance.
 pub const MAX_TITLE_LEN: usize = 80;
 /// Length limits for the head and tail of a text, in bytes.
-const TEXT: (usize, usize) = (32 << 10, 16 << 10);
-const FACT: (usize, usize) = (2 << 10, 1 << 10);
-const MAX_PATH_LEN: usize = 1024;
+const TEXT: ExcerptLimit = ExcerptLimit { head: 32 << 10, tail: 16 << 10 };
+const FACT: ExcerptLimit = ExcerptLimit { head: 2 << 10, tail: 1 << 10 };
+const PATH: ExcerptLimit = ExcerptLimit { head: 1024, tail: 0 };
 const MAX_FACTS: usize = 50;
 const MAX_FILES: usize = 200;
 
@@ -37,20 +37,12 @@ impl SavedText {
     /// `None` if nothing remains of the text: it was empty or private.
     pub fn new(draft: &Draft) -> Option<Self> {
         let mut left_out = 0;
-        let mut bounded = |text: &str, (head, tail): (usize, usize)| {
-            let text = cleaned(text);
-            let kept = Excerpt::shorten(&text, head, tail);
-            left_out += missing(&text, (head, tail));
-            kept
-        };
-        let narrative = Some(bounded(&draft.text, TEXT)).filter(|text| !text.is_empty())?;
-        let mut list = |texts: &[String], most: usize, size| -> Vec<String> {
-            texts.iter().take(most).map(|text| bounded(text, size)).filter(|text| !text.is_empty()).collect()
-        };
-        let facts = list(&draft.facts, MAX_FACTS, FACT);
-        let files_read = list(&draft.files, MAX_FILES, (MAX_PATH_LEN, 0));
-        left_out += draft.facts.iter().skip(MAX_FACTS).map(String::len).sum::<usize>();
-        left_out += draft.files.iter().skip(MAX_FILES).map(String::len).sum::<usize>();
+        let narrative = bounded(&draft.text, TEXT, &mut left_out);
+        if narrative.is_empty() {
+            return None;
+        }
+        let facts = bounded_list(&draft.facts, MAX_FACTS, FACT, &mut left_out);
+        let files_read = bounded_list(&draft.files, MAX_FILES, PATH, &mut left_out);
         let title = draft.title.as_deref().map(|title| clean(title, TEXT)).filter(|title| !title.is_empty());
         let title = title.as_deref().unwrap_or_else(|| first_sentence(&narrative));
         let observation = Observation {
@@ -84,8 +76,22 @@ pub fn typed_text(text: &str) -> String {
 }
 
 /// Cuts last, so that a cut cannot hide a secret from the rules.
-fn clean(text: &str, (head, tail): (usize, usize)) -> String {
-    Excerpt::shorten(&cleaned(text), head, tail)
+fn clean(text: &str, limit: ExcerptLimit) -> String {
+    Excerpt::shorten(&cleaned(text), limit)
+}
+
+/// Cleans and cuts a text, and adds the bytes that were cut to `left_out`.
+fn bounded(text: &str, limit: ExcerptLimit, left_out: &mut usize) -> String {
+    let text = cleaned(text);
+    *left_out += missing(&text, limit);
+    Excerpt::shorten(&text, limit)
+}
+
+/// The first `most` texts, each cleaned and cut.
+fn bounded_list(texts: &[String], most: usize, limit: ExcerptLimit, left_out: &mut usize) -> Vec<String> {
+    let (kept, rest) = texts.split_at(most.min(texts.len()));
+    *left_out += rest.iter().map(String::len).sum::<usize>();
+    kept.iter().map(|text| bounded(text, limit, left_out)).filter(|text| !text.is_empty()).collect()
 }
 
 fn cleaned(text: &str) -> String {
@@ -93,7 +99,7 @@ fn cleaned(text: &str) -> String {
 }
 
 /// Bytes that [`Excerpt::shorten`] leaves out.
-fn missing(text: &str, (head, tail): (usize, usize)) -> usize {
+fn missing(text: &str, ExcerptLimit { head, tail }: ExcerptLimit) -> usize {
     if text.len() <= head + tail {
         0
     } else {
@@ -104,13 +110,15 @@ fn missing(text: &str, (head, tail): (usize, usize)) -> usize {
 /// The text up to the first full stop that ends a sentence, or to the end of the line.
 pub(super) fn first_sentence(text: &str) -> &str {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or(text).trim();
-    let ends = |(at, character): (usize, char)| {
-        let after = &line[at + character.len_utf8()..];
+    for (at, character) in line.char_indices() {
+        let end = at + character.len_utf8();
         let is_end = matches!(character, '。' | '！' | '？')
-            || matches!(character, '.' | '!' | '?') && after.starts_with(char::is_whitespace);
-        is_end.then_some(at + character.len_utf8())
-    };
-    line.char_indices().find_map(ends).map_or(line, |end| line[..end].trim_end_matches('.'))
+            || matches!(character, '.' | '!' | '?') && line[end..].starts_with(char::is_whitespace);
+        if is_end {
+            return line[..end].trim_end_matches('.');
+        }
+    }
+    line
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ const ENCLOSED_BY_OTHERS: &[&str] = &[
 /// Removes host reminders and our own context. A tag that is never closed stays as ordinary text, because, unlike
 /// private text, it can do no harm.
 ///
-/// Reads the text once, because it may come from a file that somebody wrote to make this slow.
+/// Reads the text once, because it may come from a file written to make this slow.
 pub fn strip(text: &str) -> Cow<'_, str> {
     // The openings that have no end yet, for each tag.
     let mut open: [Vec<usize>; ENCLOSED_BY_OTHERS.len()] = Default::default();

@@ -31,8 +31,8 @@ impl VaultNote {
     pub fn new(path: &str, content: &str) -> Self {
         let is_cut = content.len() >= MAX_READ;
         // Control characters could paint a terminal, or hide a secret from the rules.
-        let is_shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-        let content: String = public_text(prefix(content, MAX_READ)).chars().filter(is_shown).collect();
+        let mut content = public_text(prefix(content, MAX_READ));
+        content.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
         let mut clean = clean_text(&Excerpt::whole(&content));
         if is_cut {
             clean.truncate(clean.floor_char_boundary(clean.len().saturating_sub(UNSURE)));

@@ -1,5 +1,5 @@
-//! Tells emphasis from operators, globs and names. Markdown reads `2**10 and 2**20`, `src/**/*.rs` and `__init__` as
-//! emphasis and would take their marks away.
+//! Distinguishes emphasis from operators, globs and names. Markdown reads `2**10 and 2**20`, `src/**/*.rs` and
+//! `__init__` as emphasis and would take their marks away.
 
 use std::ops::Range;
 
@@ -69,7 +69,6 @@ fn is_edge(c: char, punctuation: &str) -> bool {
 }
 
 fn has_words_at_its_ends(inside: &str, marks: &str) -> bool {
-    let is_of_word = |c: char| c.is_alphanumeric() || (!c.is_ascii() && !c.is_whitespace());
     let start = inside.trim_start_matches(|c| FIRST.contains(c));
     // `**.env**` and `**/users**` are names in bold, `*.rs*` is a glob.
     let start = if marks.len() == 2 { start.trim_start_matches(['.', '/']) } else { start };
@@ -77,11 +76,16 @@ fn has_words_at_its_ends(inside: &str, marks: &str) -> bool {
     start.starts_with(is_of_word) && end.ends_with(is_of_word)
 }
 
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || (!c.is_ascii() && !c.is_whitespace())
+}
+
+const DIGITS: [char; 10] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
+
 /// `2 **3 and 4** 5` is arithmetic; "Chapter **3**" is not.
 fn is_between_digits(before: &str, inside: &str, after: &str) -> bool {
-    let is_digit = |c: char| c.is_ascii_digit();
-    let starts = before.trim_end_matches(' ').ends_with(is_digit) && inside.starts_with(is_digit);
-    let ends = inside.ends_with(is_digit) && after.trim_start_matches(' ').starts_with(is_digit);
+    let starts = before.trim_end_matches(' ').ends_with(DIGITS) && inside.starts_with(DIGITS);
+    let ends = inside.ends_with(DIGITS) && after.trim_start_matches(' ').starts_with(DIGITS);
     starts || ends
 }
 

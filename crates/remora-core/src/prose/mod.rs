@@ -94,8 +94,7 @@ pub fn sentences(markdown: &str) -> Vec<Sentence> {
 }
 
 fn in_section(section: Section, form: Form, text: &str) -> Vec<Sentence> {
-    let sentence = |text: String| Sentence { role: section.role(&text), text, form };
-    split(text).into_iter().map(sentence).collect()
+    split(text).into_iter().map(|text| Sentence { role: section.role(&text), text, form }).collect()
 }
 
 impl Role {

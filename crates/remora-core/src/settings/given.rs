@@ -13,12 +13,12 @@ use crate::host::Host;
 
 /// A value as it was given: typed in `config.toml`, plain text in the environment and on the command line.
 #[derive(Debug)]
-pub(super) enum Given<'a> {
+pub(super) enum RawValue<'a> {
     Value(&'a Value),
     Text(&'a str),
 }
 
-impl Given<'_> {
+impl RawValue<'_> {
     /// The text without the quotes that a user may have typed because the file would need them.
     pub(super) fn text(&self) -> Option<Cow<'_, str>> {
         match self {
@@ -74,12 +74,8 @@ impl Given<'_> {
 
     /// A duration such as `90s`, `5m` or `2h`.
     pub(super) fn duration(&self) -> Result<Duration, String> {
-        let wrong = || r#"expected a time such as "90s", "5m" or "2h""#.to_owned();
-        let text = self.text().ok_or_else(wrong)?;
-        let number = |unit: char| text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok());
-        let seconds =
-            number('s').or_else(|| number('m')?.checked_mul(60)).or_else(|| number('h')?.checked_mul(3600));
-        seconds.map(Duration::from_secs).ok_or_else(wrong)
+        let duration = self.text().and_then(|text| parse_duration(&text));
+        duration.ok_or_else(|| r#"expected a time such as "90s", "5m" or "2h""#.to_owned())
     }
 
     /// A duration that is not zero.
@@ -98,16 +94,18 @@ impl Given<'_> {
 
     /// A list, or one text separated by commas.
     pub(super) fn strings(&self) -> Result<Vec<String>, String> {
-        let wrong = || "expected a list of texts".to_owned();
+        const EXPECTED: &str = "expected a list of texts";
         if let Self::Text(text) = self
             && text.trim_start().starts_with('[')
         {
-            return Given::Value(&toml_value(text).ok_or_else(wrong)?).strings();
+            return RawValue::Value(&toml_value(text).ok_or(EXPECTED)?).strings();
         }
         if let Self::Value(Value::Array(items)) = self {
-            return items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect();
+            let texts: Option<Vec<String>> =
+                items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+            return texts.ok_or_else(|| EXPECTED.to_owned());
         }
-        let text = self.text().ok_or_else(wrong)?;
+        let text = self.text().ok_or(EXPECTED)?;
         Ok(text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect())
     }
 
@@ -120,11 +118,7 @@ impl Given<'_> {
 
     /// A list of hosts by their names.
     pub(super) fn hosts(&self) -> Result<Vec<Host>, String> {
-        let named = |name: String| {
-            let names = || Host::ALL.iter().map(Host::name).collect::<Vec<_>>().join(", ");
-            name.parse().map_err(|_| format!("`{name}` is not a host; use {}", names()))
-        };
-        self.strings()?.into_iter().map(named).collect()
+        self.strings()?.iter().map(|name| parse_host(name)).collect()
     }
 
     /// One of the words of `T`.
@@ -154,43 +148,44 @@ impl Given<'_> {
 
     /// The name of an observer's mode.
     pub(super) fn mode(&self) -> Result<String, String> {
-        let simple = |mode: &String| mode.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
-        let mode = self.words().ok().filter(simple);
-        mode.ok_or_else(|| r#"expected a mode's name such as "code""#.to_owned())
+        let mode = self.words().unwrap_or_default();
+        let is_name = mode.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+        if is_name && !mode.is_empty() {
+            return Ok(mode);
+        }
+        Err(r#"expected a mode's name such as "code""#.to_owned())
     }
 
     /// A key that can be sent in a header. The error never quotes it.
     pub(super) fn key(&self) -> Result<Secret, String> {
-        let wrong = || "expected a key: one word without spaces".to_owned();
-        let text = self.text().ok_or_else(wrong)?;
+        const EXPECTED: &str = "expected a key: one word without spaces";
+        let text = self.text().ok_or(EXPECTED)?;
         let text = text.trim();
         let sendable = text.len() <= 1000 && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if sendable { Ok(Secret::new(text)) } else { Err(wrong()) }
+        if sendable { Ok(Secret::new(text)) } else { Err(EXPECTED.to_owned()) }
     }
 
     /// The address of a service. User name and password are rejected, because everyone who lists the settings would
     /// see them.
     pub(super) fn address(&self) -> Result<String, String> {
-        let wrong = || {
-            r##"expected an address such as "http://localhost:11434/v1", without user name, "?" or "#""##
-                .to_owned()
-        };
-        let text = self.line().map_err(|_| wrong())?;
+        const EXPECTED: &str =
+            r##"expected an address such as "http://localhost:11434/v1", without user name, "?" or "#""##;
+        let text = self.line().map_err(|_| EXPECTED)?;
         let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
         let good = text.is_empty()
             || rest.is_some_and(|rest| {
                 !rest.is_empty() && !rest.contains(['@', '?', '#']) && !rest.contains(char::is_whitespace)
             });
-        if good { Ok(text) } else { Err(wrong()) }
+        if good { Ok(text) } else { Err(EXPECTED.to_owned()) }
     }
 
     /// The absolute path of a folder.
     pub(super) fn folder(&self) -> Result<String, String> {
-        let wrong = || r#"expected a folder by its whole path, such as "~/Notes""#.to_owned();
-        let text = self.text().ok_or_else(wrong)?;
+        const EXPECTED: &str = r#"expected a folder by its whole path, such as "~/Notes""#;
+        let text = self.text().ok_or(EXPECTED)?;
         let is_whole = text.starts_with('/') || *text == *"~" || text.starts_with("~/");
         let good = text.is_empty() || is_whole && text.len() <= 4096 && !text.chars().any(char::is_control);
-        if good { Ok(text.into_owned()) } else { Err(wrong()) }
+        if good { Ok(text.into_owned()) } else { Err(EXPECTED.to_owned()) }
     }
 
     /// A tag, with or without `#`.
@@ -204,22 +199,42 @@ impl Given<'_> {
     pub(super) fn private_address(&self) -> Result<String, String> {
         let address = self.address()?;
         let host = address.strip_prefix("http://").map(|rest| rest.split('/').next().unwrap_or(rest));
-        let is_here = |host: &str| {
-            let address = host
-                .parse::<SocketAddr>()
-                .map(|address| address.ip())
-                .or_else(|_| host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>());
-            let name = host.split(':').next().unwrap_or(host);
-            name == "localhost" || address.is_ok_and(|address| address.is_loopback())
-        };
         match host {
-            Some(host) if !is_here(host) => {
+            Some(host) if !is_this_machine(host) => {
                 Err("expected an address with https://; without it a key goes to this machine only"
                     .to_owned())
             }
             _ => Ok(address),
         }
     }
+}
+
+/// A number with a unit: `90s`, `5m` or `2h`.
+fn parse_duration(text: &str) -> Option<Duration> {
+    let number = text.strip_suffix(['s', 'm', 'h'])?.parse::<u64>().ok()?;
+    let seconds = match text.as_bytes().last()? {
+        b'm' => number.checked_mul(60)?,
+        b'h' => number.checked_mul(3600)?,
+        _ => number,
+    };
+    Some(Duration::from_secs(seconds))
+}
+
+fn parse_host(name: &str) -> Result<Host, String> {
+    name.parse().map_err(|_| {
+        let names: Vec<&str> = Host::ALL.iter().map(Host::name).collect();
+        format!("`{name}` is not a host; use {}", names.join(", "))
+    })
+}
+
+/// Whether the host of an address, with its port, is this machine.
+fn is_this_machine(host: &str) -> bool {
+    let address = host
+        .parse::<SocketAddr>()
+        .map(|address| address.ip())
+        .or_else(|_| host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>());
+    let name = host.split(':').next().unwrap_or(host);
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn toml_value(text: &str) -> Option<Value> {

@@ -21,7 +21,7 @@ pub use self::setting::Setting;
 // `Settings`, the structs of its sections, and for this module `SETTINGS`.
 pub use self::table::*;
 
-use self::given::Given;
+use self::given::RawValue;
 
 /// A given value that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -124,13 +124,13 @@ fn resolve(
         for name in setting.usual_variables {
             if let Some(text) = environment(name)
                 && !text.trim().is_empty()
-                && (setting.apply)(&mut settings, &Given::Text(&text)).is_ok()
+                && (setting.apply)(&mut settings, &RawValue::Text(&text)).is_ok()
             {
                 note(index, Source::Variable(name));
                 break;
             }
         }
-        let mut apply = |given: &Given<'_>, source: Source| match (setting.apply)(&mut settings, given) {
+        let mut apply = |given: &RawValue<'_>, source: Source| match (setting.apply)(&mut settings, given) {
             Ok(()) => note(index, source),
             Err(reason) => {
                 let place = match source {
@@ -141,10 +141,10 @@ fn resolve(
             }
         };
         if let Some(value) = table.get(setting.section()).and_then(|section| section.get(setting.key())) {
-            apply(&Given::Value(value), Source::File);
+            apply(&RawValue::Value(value), Source::File);
         }
         if let Some(text) = environment(setting.variable).filter(|_| !setting.limits_agents()) {
-            apply(&Given::Text(&text), Source::Variable(setting.variable));
+            apply(&RawValue::Text(&text), Source::Variable(setting.variable));
         }
     }
     if excludes_unreadably(text, &table, &problems, &environment) {
@@ -166,11 +166,11 @@ fn excludes_unreadably(
     if environment(setting.variable).is_some() {
         return problems.iter().any(|problem| problem.place == setting.variable);
     }
-    let is_lost = |problem: &Problem| {
+    let is_lost = problems.iter().any(|problem| {
         (problem.place == "config.toml" && text.contains(setting.key()))
             || problem.place.starts_with(EXCLUSIONS)
-    };
-    problems.iter().any(is_lost) || has_stray_exclusions(table, "")
+    });
+    is_lost || has_stray_exclusions(table, "")
 }
 
 /// Whether a key that is probably meant as the list of exclusions has another name, or is in another section.
@@ -218,15 +218,17 @@ pub fn nearest(name: &str) -> Option<&'static Setting> {
             || setting.name.replace(['.', '_'], "-") == name.replace(['.', '_'], "-")
     };
     SETTINGS.iter().find(same).or_else(|| {
-        let distance = |setting: &Setting| {
-            let key = strsim::damerau_levenshtein(setting.key(), &name);
-            key.min(strsim::damerau_levenshtein(setting.name, &name))
-        };
-        let near = SETTINGS.iter().map(|setting| (distance(setting), setting));
+        let near = SETTINGS.iter().map(|setting| (distance(setting, &name), setting));
         near.filter(|(distance, _)| *distance <= (name.len() / 3).min(4))
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, setting)| setting)
     })
+}
+
+/// How many letters differ between a name and a setting, with or without its section.
+fn distance(setting: &Setting, name: &str) -> usize {
+    let key = strsim::damerau_levenshtein(setting.key(), name);
+    key.min(strsim::damerau_levenshtein(setting.name, name))
 }
 
 /// The line number and the error, without the line itself, which may contain a key.

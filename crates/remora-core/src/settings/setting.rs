@@ -3,7 +3,7 @@
 use toml::Value;
 
 use super::Settings;
-use super::given::Given;
+use super::given::RawValue;
 
 /// One setting.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Setting {
     pub choices: &'static [&'static str],
     /// Variables of other programs that apply if neither the file nor our own variable sets a value.
     pub usual_variables: &'static [&'static str],
-    pub(super) apply: fn(&mut Settings, &Given<'_>) -> Result<(), String>,
+    pub(super) apply: fn(&mut Settings, &RawValue<'_>) -> Result<(), String>,
     pub(super) show: fn(&Settings) -> Value,
 }
 
@@ -54,7 +54,7 @@ impl Setting {
     /// The value for `config.toml` from typed text, or a message about what was expected.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let mut scratch = Settings::default();
-        let given = Given::Text(text);
+        let given = RawValue::Text(text);
         (self.apply)(&mut scratch, &given)?;
         match ((self.show)(&scratch), given.text()) {
             // Keeps the text as typed: "90s" is not converted to an equal value, and a key is not masked.
@@ -78,7 +78,7 @@ impl Setting {
 /// }
 /// ```
 ///
-/// The reader is a method of `Given` that returns the type. How a value is shown and which words it accepts follows
+/// The reader is a method of `RawValue` that returns the type. How a value is shown and which words it accepts follows
 /// from the type: see `value.rs`.
 macro_rules! settings {
     ($(

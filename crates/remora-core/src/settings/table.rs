@@ -1,6 +1,6 @@
 //! The table of all settings, in the order in which they are resolved and listed.
 //!
-//! A setting is one entry: `key: type = default, reader, "meaning";`. The reader is a method of `Given`. The macro
+//! A setting is one entry: `key: type = default, reader, "meaning";`. The reader is a method of `RawValue`. The macro
 //! in `setting.rs` makes the structs, their defaults and `SETTINGS` from the entries.
 
 use std::time::Duration;

@@ -29,8 +29,7 @@ pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
         "user" if is_result(content) => Some(returned(content)),
         "user" => {
             let text = texts(content, &["text"]);
-            let begins = |beginning: &&str| text.trim_start().starts_with(*beginning);
-            if SYNTHETIC.iter().chain(NOT_ASKED).any(begins) {
+            if SYNTHETIC.iter().chain(NOT_ASKED).any(|beginning| text.trim_start().starts_with(beginning)) {
                 return None;
             }
             Some(asked(document, "message", command(&text).unwrap_or(text)))

@@ -32,8 +32,7 @@ pub(super) fn read(document: &Document) -> Option<(Line, Option<Time>)> {
         "assistant" => said(texts(&payload["content"], &["output_text"])),
         "user" => {
             let text = texts(&payload["content"], &["input_text"]);
-            let begins = |beginning: &&str| text.trim_start().starts_with(*beginning);
-            if NOT_ASKED.iter().any(begins) {
+            if NOT_ASKED.iter().any(|beginning| text.trim_start().starts_with(beginning)) {
                 return None;
             }
             Some(asked(document, "payload", text))

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{Entry, Line, claude_code, codex, read};
 use crate::dialect::with_absolute_paths;
-use crate::tools::Raw;
+use crate::tools::RawCall;
 
 /// An event of a past session.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,7 +155,7 @@ impl Replay {
 
     fn used(&self, call: Call, returned: Returned) -> Body {
         let Call { tool, input, private } = call;
-        let raw = Raw {
+        let raw = RawCall {
             tool,
             input,
             interrupted: returned.output["interrupted"] == Value::Bool(true),

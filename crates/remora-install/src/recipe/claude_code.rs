@@ -6,11 +6,11 @@ use remora_core::host::Host;
 use serde_json::json;
 
 use super::{
-    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, event, groups,
-    server_arguments,
+    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, allow, event,
+    groups, server_arguments,
 };
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::ClaudeCode,
@@ -38,28 +38,27 @@ const EVENTS: &[Event] = &[
 
 const FOLDER: &str = "CLAUDE_CONFIG_DIR";
 
-fn folder(around: &InstallEnv) -> PathBuf {
-    around.folder(FOLDER).unwrap_or_else(|| around.home.join(".claude"))
+fn folder(env: &InstallEnv) -> PathBuf {
+    env.folder(FOLDER).unwrap_or_else(|| env.home.join(".claude"))
 }
 
 /// The state file, which also contains the user's servers.
-fn state(around: &InstallEnv) -> PathBuf {
-    around.folder(FOLDER).unwrap_or_else(|| around.home.clone()).join(".claude.json")
+fn state(env: &InstallEnv) -> PathBuf {
+    env.folder(FOLDER).unwrap_or_else(|| env.home.clone()).join(".claude.json")
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
-    let program = ask.around.program.to_string_lossy();
+    let program = ask.env.program.to_string_lossy();
     // With separate arguments, there is no shell and nothing to quote.
-    let arguments = ask.around.arguments(&["hook", Host::ClaudeCode.name()]);
+    let arguments = ask.env.arguments(&["hook", Host::ClaudeCode.name()]);
     let mut entries = groups(
         EVENTS,
         |event| json!({ "type": "command", "command": program, "args": arguments, "timeout": event.timeout }),
     );
     if ask.allow {
         let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
-        let command = &ask.around.command;
+        let command = &ask.env.command;
         let commands = READING_COMMANDS.iter().map(|name| format!("Bash({command} {name}:*)"));
-        let allow = |rule| Entry::new(&["permissions", "allow"], What::Element(rule));
         entries.extend(tools.chain(commands).map(allow));
     }
     // Loaded at once, because a model does not use a tool that it has to search for.
@@ -67,7 +66,7 @@ fn files(ask: &Ask) -> Vec<Wanted> {
         json!({ "type": "stdio", "command": program, "args": server_arguments(ask), "alwaysLoad": true });
     // The path of this program is only valid here, so files that a project shares are not changed.
     let (settings, at) = match ask.project {
-        None => (folder(ask.around).join("settings.json"), vec!["mcpServers".to_owned(), SERVER.to_owned()]),
+        None => (folder(ask.env).join("settings.json"), vec!["mcpServers".to_owned(), SERVER.to_owned()]),
         Some(project) => {
             let directory = project.to_string_lossy().into_owned();
             let at = vec!["projects".to_owned(), directory, "mcpServers".to_owned(), SERVER.to_owned()];
@@ -77,8 +76,8 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     vec![
         Wanted { path: settings, content: Content::Entries(Format::Json, entries) },
         Wanted {
-            path: state(ask.around),
-            content: Content::Entries(Format::Json, vec![Entry { at, what: What::Server(server) }]),
+            path: state(ask.env),
+            content: Content::Entries(Format::Json, vec![Entry { at, what: EntryKind::Server(server) }]),
         },
     ]
 }

@@ -10,8 +10,8 @@ use super::{
     command_line, event, groups, server_arguments,
 };
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
-use crate::file::Found;
+use crate::entry::{Entry, EntryKind, Format};
+use crate::file::FileSnapshot;
 use crate::json;
 use crate::words::is_hook;
 
@@ -44,12 +44,12 @@ const EVENTS: &[Event] = &[
     event("SessionEnd", 3),
 ];
 
-fn folder(around: &InstallEnv) -> PathBuf {
-    around.folder("CODEX_HOME").unwrap_or_else(|| around.home.join(".codex"))
+fn folder(env: &InstallEnv) -> PathBuf {
+    env.folder("CODEX_HOME").unwrap_or_else(|| env.home.join(".codex"))
 }
 
 fn place(ask: &Ask) -> PathBuf {
-    ask.project.map_or_else(|| folder(ask.around), |project| project.join(".codex"))
+    ask.project.map_or_else(|| folder(ask.env), |project| project.join(".codex"))
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
@@ -57,32 +57,29 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     let command = command_line(ask, Host::Codex);
     let hooks =
         groups(EVENTS, |event| json!({ "type": "command", "command": command, "timeout": event.timeout }));
-    let mut server =
-        json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
+    let mut server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
     if ask.allow {
         for tool in READING_TOOLS {
             server["tools"][tool] = json!({ "approval_mode": "approve" });
         }
     }
-    let server = Entry::new(&["mcp_servers", SERVER], What::Server(server));
+    let server = Entry::new(&["mcp_servers", SERVER], EntryKind::Server(server));
     let mut files = vec![
         Wanted { path: place.join("hooks.json"), content: Content::Entries(Format::Json, hooks) },
         Wanted { path: place.join("config.toml"), content: Content::Entries(Format::Toml, vec![server]) },
     ];
     if ask.allow {
-        files.push(Wanted {
-            path: place.join("rules/remora.rules"),
-            content: Content::Whole(rules(ask.around)),
-        });
+        files
+            .push(Wanted { path: place.join("rules/remora.rules"), content: Content::Whole(rules(ask.env)) });
     }
     files
 }
 
 /// Rules that let read-only commands run without approval.
-fn rules(around: &InstallEnv) -> String {
+fn rules(env: &InstallEnv) -> String {
     // Codex compares words and not a line, so nothing is quoted.
-    let is_on_path = around.command == SERVER;
-    let command = if is_on_path { SERVER.into() } else { around.program.to_string_lossy() };
+    let is_on_path = env.command == SERVER;
+    let command = if is_on_path { SERVER.into() } else { env.program.to_string_lossy() };
     let names: Vec<String> = READING_COMMANDS.iter().map(|name| format!("\"{name}\"")).collect();
     format!(
         "# Written by `remora install`; `remora uninstall` removes it. Reading memory needs no approval.\n\
@@ -95,14 +92,14 @@ fn rules(around: &InstallEnv) -> String {
 /// Where Codex records that the user trusts our hooks: one table per hook, named by file, event and position.
 fn trust(ask: &Ask) -> Vec<Leftover> {
     let hooks = place(ask).join("hooks.json");
-    let config = folder(ask.around).join("config.toml");
+    let config = folder(ask.env).join("config.toml");
     let table = |key| Leftover { path: config.clone(), at: vec!["hooks".into(), "state".into(), key] };
     keys(&hooks).into_iter().map(table).collect()
 }
 
 /// Codex's names of our handlers in a file of hooks.
 fn keys(path: &Path) -> Vec<String> {
-    let Some(Value::Object(events)) = Found::look(path)
+    let Some(Value::Object(events)) = FileSnapshot::look(path)
         .ok()
         .and_then(|found| json::value(found.body()).ok().flatten())
         .and_then(|value| value.get("hooks").cloned())

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Ask, Content, Recipe, SERVER, Wanted, command_line, server_arguments};
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::Copilot,
@@ -26,13 +26,13 @@ const EVENTS: &[&str] = &["sessionStart", "userPromptSubmitted", "postToolUse", 
 /// In seconds.
 const TIMEOUT: u32 = 5;
 
-fn folder(around: &InstallEnv) -> PathBuf {
-    around.folder("COPILOT_HOME").unwrap_or_else(|| around.home.join(".copilot"))
+fn folder(env: &InstallEnv) -> PathBuf {
+    env.folder("COPILOT_HOME").unwrap_or_else(|| env.home.join(".copilot"))
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
     let hooks = match ask.project {
-        None => folder(ask.around).join("hooks/remora.json"),
+        None => folder(ask.env).join("hooks/remora.json"),
         Some(project) => project.join(".github/hooks/remora.json"),
     };
     let command = command_line(ask, Host::Copilot);
@@ -42,12 +42,12 @@ fn files(ask: &Ask) -> Vec<Wanted> {
     };
     let events: Map<String, Value> = EVENTS.iter().map(handler).collect();
     let text = format!("{:#}\n", json!({ "version": 1, "hooks": events }));
-    let server = json!({ "type": "local", "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask), "tools": ["*"] });
-    let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
+    let server = json!({ "type": "local", "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask), "tools": ["*"] });
+    let server = Entry::new(&["mcpServers", SERVER], EntryKind::Server(server));
     vec![
         Wanted { path: hooks, content: Content::Whole(text) },
         Wanted {
-            path: folder(ask.around).join("mcp-config.json"),
+            path: folder(ask.env).join("mcp-config.json"),
             content: Content::Entries(Format::Json, vec![server]),
         },
     ]

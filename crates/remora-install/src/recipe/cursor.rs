@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Ask, Content, Recipe, SERVER, Wanted, command_line, server_arguments};
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::Cursor,
@@ -29,19 +29,19 @@ const EVENTS: &[&str] =
 /// In seconds.
 const TIMEOUT: u32 = 5;
 
-fn folder(around: &InstallEnv) -> PathBuf {
-    around.home.join(".cursor")
+fn folder(env: &InstallEnv) -> PathBuf {
+    env.home.join(".cursor")
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
-    let place = ask.project.map_or_else(|| folder(ask.around), |project| project.join(".cursor"));
+    let place = ask.project.map_or_else(|| folder(ask.env), |project| project.join(".cursor"));
     let command = command_line(ask, Host::Cursor);
-    let mut hooks = vec![Entry::new(&["version"], What::Needed(json!(1)))];
+    let mut hooks = vec![Entry::new(&["version"], EntryKind::Needed(json!(1)))];
     hooks.extend(EVENTS.iter().map(|event| {
-        Entry::new(&["hooks", event], What::Hook(json!({ "command": command, "timeout": TIMEOUT })))
+        Entry::new(&["hooks", event], EntryKind::Hook(json!({ "command": command, "timeout": TIMEOUT })))
     }));
-    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
-    let server = Entry::new(&["mcpServers", SERVER], What::Server(server));
+    let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
+    let server = Entry::new(&["mcpServers", SERVER], EntryKind::Server(server));
     vec![
         Wanted { path: place.join("hooks.json"), content: Content::Entries(Format::Json, hooks) },
         Wanted { path: place.join("mcp.json"), content: Content::Entries(Format::Json, vec![server]) },

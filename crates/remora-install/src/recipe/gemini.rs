@@ -10,7 +10,7 @@ use super::{
     event, groups, server_arguments,
 };
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::Gemini,
@@ -33,34 +33,35 @@ const EVENTS: &[Event] = &[
     event("SessionEnd", 5000),
 ];
 
-fn folder(around: &InstallEnv) -> PathBuf {
-    around.home.join(".gemini")
+fn folder(env: &InstallEnv) -> PathBuf {
+    env.home.join(".gemini")
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
-    let place = ask.project.map_or_else(|| folder(ask.around), |project| project.join(".gemini"));
+    let place = ask.project.map_or_else(|| folder(ask.env), |project| project.join(".gemini"));
     let command = command_line(ask, Host::Gemini);
-    let handler = |event: &Event| json!({ "name": "remora", "type": "command", "command": command, "timeout": event.timeout });
-    let mut entries = groups(EVENTS, handler);
-    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
-    entries.push(Entry::new(&["mcpServers", SERVER], What::Server(server)));
+    let mut entries = groups(
+        EVENTS,
+        |event| json!({ "name": "remora", "type": "command", "command": command, "timeout": event.timeout }),
+    );
+    let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
+    entries.push(Entry::new(&["mcpServers", SERVER], EntryKind::Server(server)));
     let mut files =
         vec![Wanted { path: place.join("settings.json"), content: Content::Entries(Format::Json, entries) }];
     // Gemini ignores policies of a workspace.
     if ask.allow && ask.project.is_none() {
         files.push(Wanted {
             path: place.join("policies/remora.toml"),
-            content: Content::Whole(policy(ask.around)),
+            content: Content::Whole(policy(ask.env)),
         });
     }
     files
 }
 
 /// A policy that lets the agent read memory without approval.
-fn policy(around: &InstallEnv) -> String {
-    let list = |items: Vec<String>| Value::from(items).to_string();
-    let tools = list(READING_TOOLS.iter().map(ToString::to_string).collect());
-    let commands = list(READING_COMMANDS.iter().map(|name| format!("{} {name}", around.command)).collect());
+fn policy(env: &InstallEnv) -> String {
+    let tools: Value = READING_TOOLS.iter().copied().collect();
+    let commands: Value = READING_COMMANDS.iter().map(|name| format!("{} {name}", env.command)).collect();
     format!(
         "# Written by `remora install`; `remora uninstall` removes it. Reading memory needs no approval.\n\
          [[rule]]\nmcpName = \"{SERVER}\"\ntoolName = {tools}\ndecision = \"allow\"\npriority = 100\n\n\

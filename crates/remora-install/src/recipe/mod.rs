@@ -18,7 +18,7 @@ use remora_sys::process::{find_program, quoted};
 use serde_json::{Value, json};
 
 use crate::InstallEnv;
-use crate::entry::{self, Entry, Format, What};
+use crate::entry::{self, Entry, EntryKind, Format};
 
 /// How Remora is installed in one host.
 #[expect(missing_debug_implementations, reason = "functions have none that says anything")]
@@ -60,7 +60,7 @@ pub fn recipe(host: Host) -> Option<&'static Recipe> {
 
 /// Input of a recipe.
 pub(crate) struct Ask<'a> {
-    pub(crate) around: &'a InstallEnv<'a>,
+    pub(crate) env: &'a InstallEnv<'a>,
     /// The project, if Remora is installed only there.
     pub(crate) project: Option<&'a Path>,
     /// Whether the agent may read memory without approval.
@@ -95,14 +95,14 @@ pub(crate) enum Content {
 
 impl Recipe {
     /// Whether the host is on this machine: its program or its configuration exists.
-    pub fn is_here(&self, around: &InstallEnv) -> bool {
-        let path = (around.variable)("PATH").unwrap_or_default();
-        (self.folder)(around).is_dir() || self.programs.iter().any(|name| find_program(&path, name).is_some())
+    pub fn is_here(&self, env: &InstallEnv) -> bool {
+        let path = (env.variable)("PATH").unwrap_or_default();
+        (self.folder)(env).is_dir() || self.programs.iter().any(|name| find_program(&path, name).is_some())
     }
 
     /// The directory of the host's configuration.
-    pub(crate) fn folder_of(&self, around: &InstallEnv) -> PathBuf {
-        (self.folder)(around)
+    pub(crate) fn folder_of(&self, env: &InstallEnv) -> PathBuf {
+        (self.folder)(env)
     }
 
     pub(crate) fn wanted(&self, ask: &Ask) -> Vec<Wanted> {
@@ -117,11 +117,10 @@ impl Recipe {
                     .to_owned(),
             );
         }
-        let is_off = |switch: &&Switch| {
+        let switch = self.switches.iter().find(|switch| {
             let at: Vec<String> = switch.at.iter().map(ToString::to_string).collect();
             entry::find(body, format, &at).is_ok_and(|value| value == Some(Value::Bool(switch.off)))
-        };
-        let switch = self.switches.iter().find(is_off)?;
+        })?;
         Some(format!("`{}` is {}, so this agent runs no hooks", switch.at.join("."), switch.off))
     }
 }
@@ -141,26 +140,32 @@ const fn event(name: &'static str, timeout: u32) -> Event {
 
 /// Entries for hosts that list groups of handlers with a matcher, as Claude Code does.
 fn groups(events: &[Event], handler: impl Fn(&Event) -> Value) -> Vec<Entry> {
-    let group = |event: &Event| {
+    let mut groups = Vec::new();
+    for event in events {
         let mut group = json!({ "hooks": [handler(event)] });
         if let Some(matcher) = event.matcher {
             group["matcher"] = matcher.into();
         }
-        Entry::new(&["hooks", event.name], What::Hook(group))
-    };
-    events.iter().map(group).collect()
+        groups.push(Entry::new(&["hooks", event.name], EntryKind::Hook(group)));
+    }
+    groups
+}
+
+/// The permission for an agent to use a tool or a command without asking.
+fn allow(rule: String) -> Entry {
+    Entry::new(&["permissions", "allow"], EntryKind::Element(rule))
 }
 
 /// The command of a hook, for hosts that run it in a shell.
 fn command_line(ask: &Ask, host: Host) -> String {
-    let arguments = ask.around.arguments(&["hook", host.name()]);
-    let words = [ask.around.program.to_string_lossy().into_owned()].into_iter().chain(arguments);
+    let arguments = ask.env.arguments(&["hook", host.name()]);
+    let words = [ask.env.program.to_string_lossy().into_owned()].into_iter().chain(arguments);
     words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The arguments of our MCP server.
 fn server_arguments(ask: &Ask) -> Vec<String> {
-    ask.around.arguments(&["mcp"])
+    ask.env.arguments(&["mcp"])
 }
 
 /// MCP tools that only read, which hosts may call without a question.
@@ -178,7 +183,7 @@ mod tests {
 
     #[test]
     fn each_recipe_lists_its_events_matcher_and_timeout() {
-        let around = InstallEnv {
+        let env = InstallEnv {
             home: "/home/me".into(),
             data_dir: "/home/me/.remora".into(),
             program: "/home/me/my bin/remora".into(),
@@ -188,9 +193,7 @@ mod tests {
         };
         for recipe in RECIPES {
             let mut shown = String::new();
-            for Wanted { path, content } in
-                recipe.wanted(&Ask { around: &around, project: None, allow: true })
-            {
+            for Wanted { path, content } in recipe.wanted(&Ask { env: &env, project: None, allow: true }) {
                 let text = match content {
                     Content::Whole(text) => text,
                     Content::Entries(format, entries) => merge("", format, &entries).unwrap().text,
@@ -203,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_command_of_a_host_names_another_data_directory() {
-        let around = InstallEnv {
+        let env = InstallEnv {
             home: "/home/me".into(),
             data_dir: "/data/my memory".into(),
             program: "/bin/remora".into(),
@@ -212,7 +215,7 @@ mod tests {
             version: "0.1.0",
         };
         for recipe in RECIPES {
-            let files = recipe.wanted(&Ask { around: &around, project: None, allow: false });
+            let files = recipe.wanted(&Ask { env: &env, project: None, allow: false });
             let texts = files.into_iter().map(|wanted| match wanted.content {
                 Content::Whole(text) => text,
                 Content::Entries(format, entries) => merge("", format, &entries).unwrap().text,

@@ -6,11 +6,11 @@ use remora_core::host::Host;
 use serde_json::json;
 
 use super::{
-    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, command_line,
-    event, groups, server_arguments,
+    Ask, Content, Event, READING_COMMANDS, READING_TOOLS, Recipe, SERVER, Switch, Wanted, allow,
+    command_line, event, groups, server_arguments,
 };
 use crate::InstallEnv;
-use crate::entry::{Entry, Format, What};
+use crate::entry::{Entry, EntryKind, Format};
 
 pub(super) const RECIPE: Recipe = Recipe {
     host: Host::Qwen,
@@ -35,21 +35,20 @@ const EVENTS: &[Event] = &[
     event("SessionEnd", 5),
 ];
 
-fn folder(around: &InstallEnv) -> PathBuf {
-    around.home.join(".qwen")
+fn folder(env: &InstallEnv) -> PathBuf {
+    env.home.join(".qwen")
 }
 
 fn files(ask: &Ask) -> Vec<Wanted> {
-    let place = ask.project.map_or_else(|| folder(ask.around), |project| project.join(".qwen"));
+    let place = ask.project.map_or_else(|| folder(ask.env), |project| project.join(".qwen"));
     let command = command_line(ask, Host::Qwen);
-    let handler = |event: &Event| json!({ "type": "command", "command": command, "timeout": event.timeout });
-    let mut entries = groups(EVENTS, handler);
-    let server = json!({ "command": ask.around.program.to_string_lossy(), "args": server_arguments(ask) });
-    entries.push(Entry::new(&["mcpServers", SERVER], What::Server(server)));
+    let mut entries =
+        groups(EVENTS, |event| json!({ "type": "command", "command": command, "timeout": event.timeout }));
+    let server = json!({ "command": ask.env.program.to_string_lossy(), "args": server_arguments(ask) });
+    entries.push(Entry::new(&["mcpServers", SERVER], EntryKind::Server(server)));
     if ask.allow {
         let tools = READING_TOOLS.iter().map(|tool| format!("mcp__{SERVER}__{tool}"));
-        let commands = READING_COMMANDS.iter().map(|name| format!("Bash({} {name} *)", ask.around.command));
-        let allow = |rule| Entry::new(&["permissions", "allow"], What::Element(rule));
+        let commands = READING_COMMANDS.iter().map(|name| format!("Bash({} {name} *)", ask.env.command));
         entries.extend(tools.chain(commands).map(allow));
     }
     vec![Wanted { path: place.join("settings.json"), content: Content::Entries(Format::Json, entries) }]

@@ -64,8 +64,7 @@ pub(super) fn verdict(turn: &Turn, changes: usize) -> Option<CheckResult> {
 }
 
 fn verdict_of(checks: &[&Check<'_>], changes: usize) -> Option<CheckResult> {
-    let is_known = |check: &Check<'_>| matches!(check.ended, Ended::Passed { .. } | Ended::Failed);
-    let at = checks.iter().rposition(|check| is_known(check))?;
+    let at = checks.iter().rposition(|check| matches!(check.ended, Ended::Passed { .. } | Ended::Failed))?;
     let last = checks[at];
     let command = shortened(&last.command, MAX_LEN);
     let is_current = last.run.after_changes >= changes;
@@ -122,21 +121,19 @@ pub(super) fn ended(run: &Run, line: &Line, at: usize, stage: usize) -> Ended {
         return Ended::Unknown;
     }
     let evidence = Evidence::read(&run.output);
-    let passed = || Ended::Passed { tests: evidence.tests_passed() };
-    let failed = || match evidence.could_not_run() {
-        Some(reason) => Ended::CouldNotRun { reason: reason.to_owned() },
-        None => Ended::Failed,
-    };
-    match exit_code(run, line, at, stage) {
-        Some(0) if evidence.contradicts_success() || evidence.is_of_nothing() => Ended::Unknown,
-        Some(0) => passed(),
-        Some(_) => failed(),
+    let is_passed = match exit_code(run, line, at, stage) {
+        Some(0) if evidence.contradicts_success() || evidence.is_of_nothing() => None,
+        Some(code) => Some(code == 0),
         // The output of other commands on the line would be mistaken for the check's.
-        None if works(line) > 1 => Ended::Unknown,
-        None => match evidence.verdict(view(&line.steps[at].stages[stage + 1..])) {
-            Some(true) => passed(),
-            Some(false) => failed(),
-            None => Ended::Unknown,
+        None if works(line) > 1 => None,
+        None => evidence.verdict(view(&line.steps[at].stages[stage + 1..])),
+    };
+    match is_passed {
+        None => Ended::Unknown,
+        Some(true) => Ended::Passed { tests: evidence.tests_passed() },
+        Some(false) => match evidence.could_not_run() {
+            Some(reason) => Ended::CouldNotRun { reason: reason.to_owned() },
+            None => Ended::Failed,
         },
     }
 }

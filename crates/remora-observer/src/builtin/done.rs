@@ -42,7 +42,7 @@ impl TurnAnalysis<'_> {
         }
     }
 
-    /// The sentences of the closing message that tell what was done: all deeds, or the best of the results.
+    /// The sentences of the closing message that say what was done: all deeds, or the best of the results.
     pub(super) fn done(&self) -> impl Iterator<Item = &Sentence> {
         let has_deeds = self.closing.iter().any(is_deed);
         let all = || self.closing.iter().filter(|sentence| self.is_done(sentence));
@@ -51,7 +51,7 @@ impl TurnAnalysis<'_> {
         all().filter(move |_| has_deeds).chain(best)
     }
 
-    /// Whether a sentence of the closing message tells what was done, in a turn that proves it.
+    /// Whether a sentence of the closing message says what was done, in a turn that proves it.
     pub(super) fn is_done(&self, sentence: &Sentence) -> bool {
         match self.proves() {
             Proof::Nothing | Proof::Changed => false,

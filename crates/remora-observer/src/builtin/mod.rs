@@ -14,7 +14,6 @@ mod title;
 mod traps;
 mod user;
 
-use remora_core::event::Change;
 use remora_core::memory::{Memory, Observation, ObservationType};
 use remora_core::prose::{Normal, Role, Sentence, heading, plan_heading, sentences};
 use remora_core::text::one_line;
@@ -27,7 +26,7 @@ use substance::Substance;
 use text::{ended, list, names};
 use title::Source;
 use traps::{Rule, Trap, TrapProof};
-pub(crate) use user::{REACH, objects};
+pub(crate) use user::{MAX_TURNS_BACK, objects};
 
 pub const NAME: &str = "builtin";
 
@@ -39,9 +38,9 @@ const MIN_NAMES: usize = 3;
 
 /// Turns one turn into memory. No observation is a valid result.
 pub fn observe(turn: &Turn) -> Memory {
-    let account = TurnAnalysis::new(turn);
-    let observation = account.observation();
-    let summary = account.summary(observation.as_ref());
+    let analysis = TurnAnalysis::new(turn);
+    let observation = analysis.observation();
+    let summary = analysis.summary(observation.as_ref());
     let observations = observation.into_iter().collect();
     let user::Words { facts, refutes } = user::words(turn);
     Memory { observations, summary, facts, refutes, provider: NAME.to_owned(), ..Memory::default() }
@@ -52,7 +51,7 @@ struct TurnAnalysis<'a> {
     turn: &'a Turn,
     closing: Vec<Sentence>,
     /// Sentences said before the closing message or in a commit, reported by subagents, or from the host's digest.
-    aside: Vec<Sentence>,
+    earlier: Vec<Sentence>,
     commits: Vec<Commit>,
     verdict: Option<CheckResult>,
     traps: Vec<Trap>,
@@ -67,14 +66,13 @@ impl<'a> TurnAnalysis<'a> {
         let bodies = commits.iter().map(|commit| &commit.body);
         // A plan explains why. In most cases the agent wrote it in an earlier turn.
         let plan = plan_heading(&turn.prompt).map(|_| &turn.prompt);
-        let aside = turn.said.iter().chain(plan).chain(bodies).chain(&turn.reports).chain(&turn.digest);
-        let aside = aside.flat_map(|message| sentences(message)).collect();
-        let is_code = |change: &Change| !is_document(&change.path);
-        let verdict =
-            checks::verdict(turn, turn.changes.iter().rposition(is_code).map_or(0, |last| last + 1));
+        let earlier = turn.said.iter().chain(plan).chain(bodies).chain(&turn.reports).chain(&turn.digest);
+        let earlier = earlier.flat_map(|message| sentences(message)).collect();
+        let last_code = turn.changes.iter().rposition(|change| !is_document(&change.path));
+        let verdict = checks::verdict(turn, last_code.map_or(0, |last| last + 1));
         Self {
             kind: kind(turn, &closing, verdict.as_ref(), &commits),
-            aside,
+            earlier,
             traps: traps::traps(turn),
             rules: traps::rules(turn),
             turn,
@@ -86,7 +84,7 @@ impl<'a> TurnAnalysis<'a> {
 
     /// The observation of the turn, if it is worth one.
     fn observation(&self) -> Option<Observation> {
-        let substance = Substance::of(&self.closing, &self.aside);
+        let substance = Substance::of(&self.closing, &self.earlier);
         if !self.is_worth_keeping(&substance) {
             return None;
         }
@@ -126,15 +124,18 @@ impl<'a> TurnAnalysis<'a> {
     fn title(&self) -> Option<(String, Option<Source<'_>>)> {
         let commit = self.commits.first().map(|commit| Source::Commit(&commit.subject));
         let plan = plan_heading(&self.turn.prompt).or_else(|| self.document_heading()).map(Source::Plan);
-        let said = self.closing.iter().chain(&self.aside).map(Source::Sentence);
+        let said = self.closing.iter().chain(&self.earlier).map(Source::Sentence);
         let chosen = title::choose(commit.into_iter().chain(plan).chain(said), self.kind);
-        let made = || {
-            self.title_of_traps().or_else(|| self.title_of_request()).or_else(|| {
-                let files = names(&self.turn.files_modified());
-                (!files.is_empty()).then(|| title::limit(&format!("Changed {}", list(&files, 3))))
-            })
-        };
-        chosen.map(|(title, source)| (title, Some(source))).or_else(|| Some((made()?, None)))
+        if let Some((title, source)) = chosen {
+            return Some((title, Some(source)));
+        }
+        let made = self.title_of_traps().or_else(|| self.title_of_request());
+        made.or_else(|| self.title_of_files()).map(|title| (title, None))
+    }
+
+    fn title_of_files(&self) -> Option<String> {
+        let files = names(&self.turn.files_modified());
+        (!files.is_empty()).then(|| title::limit(&format!("Changed {}", list(&files, 3))))
     }
 
     /// The heading of a document, if only documents were written.
@@ -221,7 +222,7 @@ impl<'a> TurnAnalysis<'a> {
     }
 
     fn concepts(&self) -> Vec<&'static str> {
-        let has = |role: Role| self.closing.iter().chain(&self.aside).any(|sentence| sentence.role == role);
+        let has = |role: Role| self.closing.iter().chain(&self.earlier).any(|sentence| sentence.role == role);
         let mut concepts = Vec::new();
         if self.kind == ObservationType::Bugfix {
             concepts.push("problem-solution");

@@ -116,14 +116,17 @@ impl Command {
 
     /// The command as a user would type it, with backticks replaced for use in Markdown.
     pub(super) fn text(&self) -> String {
-        let quoted = |word: &String| {
-            let plain =
-                !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "|&;<>()".contains(c));
-            if plain { word.clone() } else { format!("'{word}'") }
-        };
-        let text = self.words.iter().map(quoted).collect::<Vec<_>>().join(" ");
-        text.replace('`', "'")
+        let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
+        words.join(" ").replace('`', "'")
     }
+}
+
+/// A word with quotes if a shell would read it differently without.
+fn quoted(word: &str) -> String {
+    if word.is_empty() || word.contains(|c: char| c.is_whitespace() || "|&;<>()".contains(c)) {
+        return format!("'{word}'");
+    }
+    word.to_owned()
 }
 
 fn is_assignment(word: &str) -> bool {

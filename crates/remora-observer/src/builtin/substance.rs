@@ -13,12 +13,12 @@ const STATEMENT: usize = 280;
 const STATEMENTS: usize = 200;
 const OPEN_ENDS: usize = 220;
 /// Limit for sentences from before the closing message.
-const MAX_SET_ASIDE: usize = 4;
+const MAX_EARLIER_SENTENCES: usize = 4;
 /// Shorter sentences rarely mean anything on their own.
-const SHORT: usize = 25;
+const MIN_SENTENCE_LEN: usize = 25;
 /// Minimum worth of a sentence from before the closing message: a cause with a name in it qualifies, a plain account
 /// does not.
-const WORTH_ASIDE: f64 = 0.9;
+const MIN_EARLIER_WORTH: f64 = 0.9;
 
 /// The sentences kept of a turn.
 #[derive(Debug, Default)]
@@ -32,31 +32,26 @@ pub(super) struct Substance {
 }
 
 impl Substance {
-    pub(super) fn of(closing: &[Sentence], aside: &[Sentence]) -> Self {
+    pub(super) fn of(closing: &[Sentence], earlier: &[Sentence]) -> Self {
         let open: Vec<&Sentence> = closing.iter().filter(|sentence| sentence.role == Role::Next).collect();
         let mut seen = HashSet::new();
-        let mut new = |sentence: &&Sentence| is_telling(sentence) && seen.insert(fingerprint(&sentence.text));
-        let closing: Vec<&Sentence> = closing.iter().filter(&mut new).collect();
-        let aside: Vec<&Sentence> = aside.iter().filter(&mut new).collect();
+        let closing = telling(closing, &mut seen);
+        let earlier = telling(earlier, &mut seen);
         let (narrative, left) = best(&closing, NARRATIVE, usize::MAX, f64::MIN);
         let knowledge: Vec<&Sentence> =
             left.into_iter().filter(|sentence| sentence.role.is_knowledge()).collect();
         let (mut facts, _) = best(&knowledge, STATEMENTS, usize::MAX, f64::MIN);
         let used: usize = facts.iter().map(|sentence| sentence.text.chars().count()).sum();
         let room = STATEMENTS.saturating_sub(used);
-        facts.extend(best(&aside, room, MAX_SET_ASIDE, WORTH_ASIDE).0);
+        facts.extend(best(&earlier, room, MAX_EARLIER_SENTENCES, MIN_EARLIER_WORTH).0);
         let (open, _) = best(&open, OPEN_ENDS, usize::MAX, f64::MIN);
-        let owned = |sentences: Vec<&Sentence>| sentences.into_iter().map(shortened).collect();
-        Self { narrative: owned(narrative), facts: owned(facts), open: owned(open) }
+        Self { narrative: shortened(narrative), facts: shortened(facts), open: shortened(open) }
     }
 
     /// Removes a sentence that is identical to the title.
     pub(super) fn without(mut self, title: &str) -> Self {
-        let is_title = |sentence: &Sentence| {
-            title::of_sentence(&sentence.text).is_some_and(|own| own == title && !is_cut(sentence, title))
-        };
-        self.narrative.retain(|sentence| !is_title(sentence));
-        self.facts.retain(|sentence| !is_title(sentence));
+        self.narrative.retain(|sentence| !is_title(sentence, title));
+        self.facts.retain(|sentence| !is_title(sentence, title));
         self
     }
 
@@ -70,10 +65,24 @@ impl Substance {
     }
 }
 
+/// The sentences that say something, each once.
+fn telling<'a>(sentences: &'a [Sentence], seen: &mut HashSet<u64>) -> Vec<&'a Sentence> {
+    let telling = sentences.iter().filter(|sentence| is_telling(sentence));
+    telling.filter(|sentence| seen.insert(fingerprint(&sentence.text))).collect()
+}
+
+fn is_title(sentence: &Sentence, title: &str) -> bool {
+    title::of_sentence(&sentence.text).is_some_and(|own| own == title && !is_cut(sentence, title))
+}
+
 /// Whether a title leaves out part of its sentence.
 fn is_cut(sentence: &Sentence, title: &str) -> bool {
-    let end = |text: &str| fingerprint(text.rsplit(' ').next().unwrap_or_default());
-    end(sentence.text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '`')) != end(title)
+    let whole = sentence.text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '`');
+    last_word(whole) != last_word(title)
+}
+
+fn last_word(text: &str) -> u64 {
+    fingerprint(text.rsplit(' ').next().unwrap_or_default())
 }
 
 /// Whether a sentence says something that stays true after the turn.
@@ -90,7 +99,7 @@ pub(super) fn worth(sentence: &Sentence) -> f64 {
         _ => 0.0,
     };
     let names = sentence.text.split_whitespace().filter(|word| is_name(word)).count().min(4);
-    let is_short = sentence.text.chars().count() < SHORT;
+    let is_short = sentence.text.chars().count() < MIN_SENTENCE_LEN;
     #[expect(clippy::cast_precision_loss, reason = "at most four")]
     let by_names = 0.1 * names as f64;
     by_role + by_names - if is_short { 0.4 } else { 0.0 }
@@ -121,6 +130,9 @@ fn best<'a>(
     (kept, rest)
 }
 
-fn shortened(sentence: &Sentence) -> Sentence {
-    Sentence { text: one_line(&sentence.text, STATEMENT), ..sentence.clone() }
+fn shortened(sentences: Vec<&Sentence>) -> Vec<Sentence> {
+    sentences
+        .into_iter()
+        .map(|sentence| Sentence { text: one_line(&sentence.text, STATEMENT), ..sentence.clone() })
+        .collect()
 }

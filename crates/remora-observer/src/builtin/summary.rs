@@ -56,7 +56,7 @@ impl TurnAnalysis<'_> {
             let digest = self.turn.digest.is_some() || self.closing.is_empty();
             let found = self.closing.iter().filter(|sentence| !self.is_done(sentence));
             let found =
-                found.chain(self.aside.iter().filter(|_| digest)).filter(|sentence| is_finding(sentence));
+                found.chain(self.earlier.iter().filter(|_| digest)).filter(|sentence| is_finding(sentence));
             let room = if completed.is_empty() { 2 * FIELD } else { FIELD };
             return (completed, best(found, room));
         };
@@ -93,10 +93,10 @@ impl TurnAnalysis<'_> {
     }
     /// Open items: those the agent names, checks that still fail, and its unanswered question.
     fn next_steps(&self) -> String {
-        let digest = self.aside.iter().filter(|_| self.turn.digest.is_some());
+        let digest = self.earlier.iter().filter(|_| self.turn.digest.is_some());
         let said = self.closing.iter().chain(digest);
-        let is_open = |sentence: &&Sentence| sentence.role == Role::Next || is_given_up(sentence);
-        let mut steps: Vec<String> = said.filter(is_open).map(|sentence| ended(&sentence.text)).collect();
+        let open = said.filter(|sentence| sentence.role == Role::Next || is_given_up(sentence));
+        let mut steps: Vec<String> = open.map(|sentence| ended(&sentence.text)).collect();
         if matches!(self.verdict, Some(CheckResult::StillFails { .. } | CheckResult::NotRunAgain { .. })) {
             steps.extend(self.proof());
         }
@@ -147,7 +147,7 @@ impl TurnAnalysis<'_> {
     }
 }
 
-/// Whether a sentence tells what was found out, decided or described.
+/// Whether a sentence says what was found out, decided or described.
 fn is_finding(sentence: &Sentence) -> bool {
     sentence.role.is_knowledge() || sentence.role == Role::Account
 }

@@ -205,19 +205,10 @@ pub(super) fn limit(text: &str) -> String {
     if text.chars().count() <= MAX_LEN {
         return balanced(text.trim_end_matches([',', ';', ':', '-', '–', '—', ' ']));
     }
-    let last = |marks: &[&str]| {
-        let fits = |end: &usize| {
-            let head = &text[..*end];
-            (MIN_LEN * 2..=MAX_LEN).contains(&head.chars().count()) && head.split_whitespace().count() >= 4
-        };
-        let ends: Vec<usize> = clauses(text, marks).into_iter().filter(fits).collect();
-        // A list follows a colon. It is kept whole or left out, unless "it:" refers to it.
-        let points = |end: usize| text[..end].rsplit(' ').next().is_some_and(|word| TRAILING.contains(&word));
-        let colon = ends.iter().copied().find(|end| text[*end..].starts_with(": ") && !points(*end));
-        colon.or_else(|| ends.into_iter().max())
-    };
     let is_nearly_short = text.chars().count() <= MAX_WHOLE_LEN;
-    match last(CLAUSES).or_else(|| if is_nearly_short { None } else { last(COMMAS) }) {
+    let end =
+        last_clause(text, CLAUSES).or_else(|| if is_nearly_short { None } else { last_clause(text, COMMAS) });
+    match end {
         Some(end) => balanced(text[..end].trim_end_matches([',', ';', ':', '-', '–', '—', ' '])),
         None if is_nearly_short => balanced(text),
         None => cut_at_word(text),
@@ -233,6 +224,21 @@ const CLAUSES: &[&str] = &[
 ];
 /// A list may also be cut here, as a last resort.
 const COMMAS: &[&str] = &[", ", "，"];
+
+/// The end of the last clause that leaves a title of the right length.
+fn last_clause(text: &str, marks: &[&str]) -> Option<usize> {
+    let mut ends = clauses(text, marks);
+    ends.retain(|end| {
+        let head = &text[..*end];
+        (MIN_LEN * 2..=MAX_LEN).contains(&head.chars().count()) && head.split_whitespace().count() >= 4
+    });
+    // A list follows a colon. It is kept whole or left out, unless "it:" refers to it.
+    let colon = ends.iter().copied().find(|end| {
+        let last_word = text[..*end].rsplit(' ').next();
+        text[*end..].starts_with(": ") && !last_word.is_some_and(|word| TRAILING.contains(&word))
+    });
+    colon.or_else(|| ends.into_iter().max())
+}
 
 /// Ends of clauses outside of code and brackets, unless the next word reverses their meaning.
 fn clauses(text: &str, marks: &[&str]) -> Vec<usize> {
@@ -280,10 +286,15 @@ fn is_dangling(word: &&str) -> bool {
 fn balanced(title: &str) -> String {
     let spans: Vec<_> = code_spans(title).collect();
     let is_code = |at: usize| spans.iter().any(|span| span.contains(&at));
-    let text = || title.char_indices().filter(|(at, _)| !is_code(*at));
-    let count = |bracket: char| text().filter(|(_, c)| *c == bracket).count();
-    let open = text().rfind(|(_, c)| *c == '(').filter(|_| count('(') > count(')'));
-    let end = open.map_or(title.len(), |(at, _)| at);
+    let (mut opened, mut closed, mut last_open) = (0, 0, title.len());
+    for (at, c) in title.char_indices().filter(|(at, _)| !is_code(*at)) {
+        match c {
+            '(' => (opened, last_open) = (opened + 1, at),
+            ')' => closed += 1,
+            _ => {}
+        }
+    }
+    let end = if opened > closed { last_open } else { title.len() };
     let kept = title[..end].char_indices().filter(|(at, c)| *c != '`' || is_code(*at));
     kept.map(|(_, c)| c).collect::<String>().trim_end().to_owned()
 }

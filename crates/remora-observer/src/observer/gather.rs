@@ -31,11 +31,11 @@ pub(super) fn turn(store: &Store, batch: &Batch) -> Result<Turn, StoreError> {
         turn.prompt = prompt(store, batch.session, batch.prompt_number)?.text;
     }
     turn.number = batch.prompt_number;
-    let heard = &batch.heard;
-    turn.said = heard.said.iter().map(|said| said.text.clone()).collect();
-    turn.closing.extend(heard.closing.clone());
-    turn.digest = turn.digest.or_else(|| heard.digest.clone());
-    turn.broke_off = turn.broke_off.or_else(|| heard.running.as_deref().map(while_running));
+    let texts = &batch.heard;
+    turn.said = texts.said.iter().map(|said| said.text.clone()).collect();
+    turn.closing.extend(texts.closing.clone());
+    turn.digest = turn.digest.or_else(|| texts.digest.clone());
+    turn.broke_off = turn.broke_off.or_else(|| texts.running.as_deref().map(while_running));
     if turn.is_prompted && builtin::objects(&turn.prompt) {
         turn.earlier = claims(store, batch)?;
     }
@@ -54,9 +54,9 @@ fn while_running(command: &str) -> String {
 
 /// The events and texts of a turn in chronological order. Texts without a time come before the closing message.
 pub(super) fn in_order(batch: &Batch) -> Vec<Piece<'_>> {
-    let heard = &batch.heard;
-    let mut pieces: Vec<Piece<'_>> = heard.digest.as_deref().map(Piece::Digest).into_iter().collect();
-    let mut said = heard.said.iter().peekable();
+    let texts = &batch.heard;
+    let mut pieces: Vec<Piece<'_>> = texts.digest.as_deref().map(Piece::Digest).into_iter().collect();
+    let mut said = texts.said.iter().peekable();
     for Queued { at, body, .. } in batch.earlier.iter().chain(&batch.events) {
         let is_end = matches!(body, Body::TurnEnded { .. });
         while let Some(said) = said.next_if(|said| is_end || said.at.is_some_and(|said| said <= *at)) {
@@ -65,15 +65,15 @@ pub(super) fn in_order(batch: &Batch) -> Vec<Piece<'_>> {
         pieces.push(Piece::Event(body));
     }
     pieces.extend(said.map(|said| Piece::Said(&said.text)));
-    pieces.extend(heard.closing.as_deref().map(Piece::Said));
-    pieces.extend(heard.running.as_deref().map(Piece::StillRunning));
+    pieces.extend(texts.closing.as_deref().map(Piece::Said));
+    pieces.extend(texts.running.as_deref().map(Piece::StillRunning));
     pieces
 }
 
 /// The claims of a session's last turns.
 fn claims(store: &Store, batch: &Batch) -> Result<Vec<Claim>, StoreError> {
     let number = batch.prompt_number;
-    let recent = Selection::of_session(batch.session).turns(number - builtin::REACH..number);
+    let recent = Selection::of_session(batch.session).turns(number - builtin::MAX_TURNS_BACK..number);
     let rows = store.records().observations(&recent)?.items.into_iter();
     Ok(rows
         .map(|row| {

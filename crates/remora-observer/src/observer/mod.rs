@@ -1,14 +1,14 @@
 //! Turns an ended turn into memory. [`Observer::next`] claims a turn and immediately stores what the built-in
-//! observer makes of it. If a model is to be called, three more steps follow: [`Task::ask`] and [`Task::reflect`]
+//! observer makes of it. If the turn needs a model call, three more steps follow: [`Task::ask`] and [`Task::reflect`]
 //! call it and parse its answer, without the store; [`Task::settle`] revises the memory with the answer, or returns
 //! the turn to the queue. A model only adds: if anything fails, the memory from the built-in observer stays. The
 //! process may die between any two steps.
 
 mod gather;
-mod listening;
+mod messages;
 mod model;
 
-pub(crate) use listening::CLOSING_PAUSE;
+pub(crate) use messages::CLOSING_PAUSE;
 pub use model::{Reflection, Task};
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use remora_net::{Health, Outage};
 use remora_store::{Batch, DataDir, Ended, Failure, Store, StoreError};
 
 use self::gather::{as_reference, in_session, made_at, turn};
-use self::model::{LOOK_AGAIN, Model, let_go, wait};
+use self::model::{Model, RECHECK_DELAY, finish_without_model, wait};
 use crate::mid_turn::Transcripts;
 use crate::turn::Turn;
 use crate::{builtin, provider};
@@ -35,7 +35,7 @@ pub struct Observer {
     owner: String,
     silence: Duration,
     transcripts: Transcripts,
-    mind: ModelState,
+    model: ModelState,
 }
 
 /// The model that is called for turns worth a call.
@@ -47,7 +47,7 @@ enum ModelState {
     /// A model that cannot be called with the current settings. It is called once they are fixed.
     Unusable {
         provider: &'static str,
-        trouble: Outage,
+        outage: Outage,
     },
 }
 
@@ -60,7 +60,7 @@ pub enum Next {
     Settled(Settled),
     /// Its memory is already stored, and no model is called for it: not now, or not at all.
     NotAsked,
-    /// Its memory is already stored, and a model is to be called.
+    /// Its memory is already stored, and a model call is prepared.
     Ask(Box<Task>),
 }
 
@@ -78,18 +78,18 @@ pub struct Settled {
 pub(crate) enum Step {
     Nothing,
     /// Its closing message is not written yet.
-    PutOff,
+    Postponed,
     Observed(Box<Observed>),
 }
 
 /// A turn whose memory was just stored.
 pub(crate) struct Observed {
     pub(crate) settled: Settled,
-    /// The claimed turn, if a model is to be called for it.
+    /// The claimed turn, if it needs a model call.
     question: Option<Question>,
 }
 
-/// A turn that a model is to be called for.
+/// A turn that needs a model call.
 struct Question {
     batch: Batch,
     turn: Turn,
@@ -111,7 +111,7 @@ impl Observer {
     /// The built-in observer, without model and transcripts.
     pub fn builtin(owner: &str, silence: Duration) -> Self {
         let transcripts = Transcripts::Ignored;
-        Self { owner: owner.to_owned(), silence, transcripts, mind: ModelState::Builtin }
+        Self { owner: owner.to_owned(), silence, transcripts, model: ModelState::Builtin }
     }
 
     /// Also reads hosts' transcripts, if these settings allow events to be captured.
@@ -123,36 +123,36 @@ impl Observer {
     /// The observer for these settings, and problems with them.
     pub fn new(settings: &Settings, dir: &DataDir, owner: &str) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
-        let mind = match provider::Config::from_settings(settings, dir.path()) {
+        let model = match provider::Config::from_settings(settings, dir.path()) {
             None => ModelState::Builtin,
             Some(config) => match Model::new(settings, config, dir, &mut problems) {
                 Ok(model) => ModelState::Model(Arc::new(model)),
                 Err(reason) => {
                     problems.push(format!("observer.provider: {reason}; the built-in observer works alone"));
                     let now = dir.now();
-                    let trouble = Outage { reason, since: now, next_try: now.after(LOOK_AGAIN) };
-                    ModelState::Unusable { provider: settings.observer.provider.as_str(), trouble }
+                    let outage = Outage { reason, since: now, next_try: now.after(RECHECK_DELAY) };
+                    ModelState::Unusable { provider: settings.observer.provider.as_str(), outage }
                 }
             },
         };
         let silence = settings.observer.turn_silence;
         let transcripts = Transcripts::allowed_by(&settings.capture);
-        (Self { owner: owner.to_owned(), silence, transcripts, mind }, problems)
+        (Self { owner: owner.to_owned(), silence, transcripts, model }, problems)
     }
 
     /// The state of the model; `None` without a model.
     pub fn health(&self) -> Option<Health> {
-        match &self.mind {
+        match &self.model {
             ModelState::Builtin => None,
             ModelState::Model(model) => Some(Health {
                 provider: model.provider.name().to_owned(),
                 model: model.provider.model().to_owned(),
-                trouble: model.patience().trouble().cloned(),
+                trouble: model.retry_clock().outage().cloned(),
             }),
-            ModelState::Unusable { provider, trouble } => Some(Health {
+            ModelState::Unusable { provider, outage } => Some(Health {
                 provider: (*provider).to_owned(),
                 model: String::new(),
-                trouble: Some(trouble.clone()),
+                trouble: Some(outage.clone()),
             }),
         }
     }
@@ -160,7 +160,7 @@ impl Observer {
     /// Stores memory of the next ended turn, and prepares a model call for it. If there is none, prepares a call for
     /// a turn whose memory is already stored.
     pub fn next(&self, store: &Store, now: Time) -> Result<Next, StoreError> {
-        if let Some(Observed { settled, question }) = self.remember_any(store, now)? {
+        if let Some(Observed { settled, question }) = self.remember_next_ready(store, now)? {
             let Some(Question { batch, turn, is_next }) = question else {
                 return Ok(Next::Settled(settled));
             };
@@ -181,16 +181,16 @@ impl Observer {
 
     /// Stores memory of the next ended turn, without a model call: that follows later.
     pub fn observe(&self, store: &Store, now: Time) -> Result<Option<Settled>, StoreError> {
-        let Some(observed) = self.remember_any(store, now)? else { return Ok(None) };
+        let Some(observed) = self.remember_next_ready(store, now)? else { return Ok(None) };
         observed.give_back(store).map(Some)
     }
 
     /// Stores memory of the next turn that has ended and need not wait.
-    fn remember_any(&self, store: &Store, now: Time) -> Result<Option<Observed>, StoreError> {
+    fn remember_next_ready(&self, store: &Store, now: Time) -> Result<Option<Observed>, StoreError> {
         loop {
             match self.remember_next(store, now)? {
                 Step::Nothing => return Ok(None),
-                Step::PutOff => {}
+                Step::Postponed => {}
                 Step::Observed(observed) => return Ok(Some(*observed)),
             }
         }
@@ -198,20 +198,20 @@ impl Observer {
 
     /// Claims the next ended turn and stores what the built-in observer makes of it.
     pub(crate) fn remember_next(&self, store: &Store, now: Time) -> Result<Step, StoreError> {
-        let ended = if matches!(self.mind, ModelState::Builtin) { Ended::Drop } else { Ended::ForModel };
+        let ended = if matches!(self.model, ModelState::Builtin) { Ended::Drop } else { Ended::ForModel };
         store.queue().release_kept(ended, now)?;
         let mut goes_on = |store: &Store, session| !self.silence.is_zero() && self.goes_on(store, session);
         let claimed = store.queue().claim(&self.owner, MAX_EVENTS, self.silence, now, &mut goes_on)?;
         let Some(mut batch) = claimed else { return Ok(Step::Nothing) };
         let name = format!("turn {} of session {}", batch.prompt_number, batch.session);
         tracing::debug!("{name}: claimed, {} events", batch.events.len());
-        self.listen(store, &mut batch)?;
+        self.add_messages(store, &mut batch)?;
         if self.awaits_closing(store, &batch, now)? {
             let reason = "its closing message is not in the transcript yet".to_owned();
             let failure = Failure::NoAnswer { reason, retry_after: CLOSING_PAUSE };
             store.queue().release(&batch, &failure, None, now)?;
             tracing::debug!("{name}: waits for its closing message");
-            return Ok(Step::PutOff);
+            return Ok(Step::Postponed);
         }
         let turn = turn(store, &batch)?;
         let mut memory = in_session(store, &batch, builtin::observe(&turn))?;
@@ -229,7 +229,7 @@ impl Observer {
             settled.observations,
             settled.has_summary
         );
-        let is_without_model = matches!(self.mind, ModelState::Builtin);
+        let is_without_model = matches!(self.model, ModelState::Builtin);
         if is_without_model || batch.is_past || batch.may_go_on || !turn.is_worth_a_call() {
             store.queue().confirm(&batch, &memory, None, made_at(&batch))?;
             return Ok(Step::Observed(Box::new(Observed { settled, question: None })));
@@ -248,14 +248,14 @@ impl Observer {
         turn: Turn,
         now: Time,
     ) -> Result<Option<Task>, StoreError> {
-        match &self.mind {
+        match &self.model {
             ModelState::Model(model) if turn.is_worth_a_call() => {
                 Arc::clone(model).prepare(store, batch, turn, now)
             }
-            ModelState::Unusable { trouble, .. } if turn.is_worth_a_call() => {
-                wait(store, &batch, &trouble.reason, LOOK_AGAIN, now)
+            ModelState::Unusable { outage, .. } if turn.is_worth_a_call() => {
+                wait(store, &batch, &outage.reason, RECHECK_DELAY, now)
             }
-            _ => let_go(store, &batch),
+            _ => finish_without_model(store, &batch),
         }
     }
 }

@@ -22,9 +22,9 @@ use crate::{builtin, stack, transcript};
 /// Token limit for a model's answer: a handful of observations and a summary.
 const MAX_ANSWER_LEN: u32 = 3_000;
 /// Delay before events that wait for a budget or for better settings are checked again.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_hours(1);
+pub(super) const RECHECK_DELAY: Duration = Duration::from_hours(1);
 /// Delay before a call that may soon fit into the budget is checked again.
-const SOON: Duration = Duration::from_secs(2);
+const SHORT_RECHECK_DELAY: Duration = Duration::from_secs(2);
 
 /// A language model, and the settings for its prompt.
 #[derive(Debug)]
@@ -35,10 +35,10 @@ pub(super) struct Model {
     history_tokens: u64,
     over_budget: OverBudget,
     budget: Budget,
-    patience: Mutex<RetryClock>,
+    retry_clock: Mutex<RetryClock>,
 }
 
-/// A turn for which a model is to be called.
+/// A turn that is sent to a model.
 #[derive(Debug)]
 pub struct Task {
     model: Arc<Model>,
@@ -94,7 +94,7 @@ impl Task {
         let model = &self.model;
         match answer {
             Ok(reply) => {
-                model.patience().answered();
+                model.retry_clock().answered();
                 let answer = answer::parse(&reply.text);
                 let problems = answer.problems.iter().map(ToString::to_string).collect();
                 let mut call = model.call(reply.usage, CallOutcome::Answered, now);
@@ -110,10 +110,10 @@ impl Task {
                 let usage =
                     if error.may_be_billed() { Usage::estimate(&self.request(), "") } else { error.usage };
                 let (outcome, failure) = if error.cause.is_answer() {
-                    model.patience().answered();
+                    model.retry_clock().answered();
                     (CallOutcome::BadAnswer, Failure::BadAnswer(reason))
                 } else {
-                    let retry_after = model.patience().failed(&reason, error.cause.retry_after(), now);
+                    let retry_after = model.retry_clock().failed(&reason, error.cause.retry_after(), now);
                     (CallOutcome::NoAnswer, Failure::NoAnswer { reason, retry_after })
                 };
                 let call = model.call(usage, outcome, now);
@@ -211,12 +211,12 @@ impl Model {
             history_tokens: u64::from(wanted.history_tokens),
             over_budget: wanted.over_budget,
             budget: Budget::new(settings.budget.clone(), prices),
-            patience: Mutex::default(),
+            retry_clock: Mutex::default(),
         })
     }
 
-    pub(super) fn patience(&self) -> MutexGuard<'_, RetryClock> {
-        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn retry_clock(&self) -> MutexGuard<'_, RetryClock> {
+        self.retry_clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The record of a call, with its usage and cost.
@@ -255,21 +255,27 @@ impl Model {
         let permit = match self.budget.ask(store, &batch, input, u64::from(MAX_ANSWER_LEN), now)? {
             Ok(permit) => permit,
             Err(Refusal::Later) => {
-                return wait(store, &batch, "calls under way may use the budget up", SOON, now);
+                return wait(
+                    store,
+                    &batch,
+                    "calls under way may use the budget up",
+                    SHORT_RECHECK_DELAY,
+                    now,
+                );
             }
             Err(Refusal::UsedUp(reason)) => {
                 return match self.over_budget {
-                    OverBudget::Builtin => let_go(store, &batch),
+                    OverBudget::Builtin => finish_without_model(store, &batch),
                     OverBudget::Wait => {
-                        wait(store, &batch, &reason, now.end_of_day().since(now).min(LOOK_AGAIN), now)
+                        wait(store, &batch, &reason, now.end_of_day().since(now).min(RECHECK_DELAY), now)
                     }
                 };
             }
         };
         // Last, because a probe that was admitted must be made.
-        let admitted = self.patience().admit(now);
+        let admitted = self.retry_clock().admit(now);
         if let Err(left) = admitted {
-            let reason = self.patience().trouble().map(|trouble| trouble.reason.clone());
+            let reason = self.retry_clock().outage().map(|outage| outage.reason.clone());
             return wait(store, &batch, &reason.unwrap_or_default(), left, now);
         }
         Ok(Some(Task { model: self, batch, turn, wants_summary, system, prompt, permit }))
@@ -310,7 +316,7 @@ pub(super) fn wait(
 }
 
 /// Finishes a turn without a model call: its memory stays as it is.
-pub(super) fn let_go(store: &Store, batch: &Batch) -> Result<Option<Task>, StoreError> {
+pub(super) fn finish_without_model(store: &Store, batch: &Batch) -> Result<Option<Task>, StoreError> {
     store.queue().confirm(batch, &Memory::default(), None, made_at(batch)).map(|()| None)
 }
 

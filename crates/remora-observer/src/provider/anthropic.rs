@@ -4,7 +4,7 @@ use remora_net::{HeaderValue, Http};
 use serde_json::{Value, json};
 
 use super::raw_reply::RawReply;
-use super::{ProviderError, Reply, Request, Usage};
+use super::{ProviderError, Reply, Request, Usage, count};
 
 pub(super) const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 pub(super) const DEFAULT_MODEL: &str = "claude-haiku-5-5";
@@ -53,8 +53,7 @@ fn answer(json: &Value) -> RawReply {
 
 /// Also used for reports of Claude Code. Tokens read from and written to the cache are counted separately.
 pub(super) fn usage(usage: &Value) -> Option<Usage> {
-    let count = |name: &str| usage[name].as_u64().unwrap_or_default();
-    let cached = count("cache_read_input_tokens");
-    let input = usage["input_tokens"].as_u64()? + cached + count("cache_creation_input_tokens");
-    Some(Usage { input, output: count("output_tokens"), cached, ..Usage::default() })
+    let cached = count(usage, "cache_read_input_tokens");
+    let input = usage["input_tokens"].as_u64()? + cached + count(usage, "cache_creation_input_tokens");
+    Some(Usage { input, output: count(usage, "output_tokens"), cached, ..Usage::default() })
 }

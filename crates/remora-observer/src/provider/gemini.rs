@@ -4,7 +4,7 @@ use remora_net::Http;
 use serde_json::{Value, json};
 
 use super::raw_reply::RawReply;
-use super::{ProviderError, Reply, Request, Usage};
+use super::{ProviderError, Reply, Request, Usage, count};
 
 pub(super) const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com";
 pub(super) const DEFAULT_MODEL: &str = "gemini-3.5-flash-lite";
@@ -48,8 +48,7 @@ fn answer(json: &Value) -> RawReply {
 
 /// Prompt tokens include those from the cache; thoughts are billed as output but counted separately.
 fn usage(usage: &Value) -> Option<Usage> {
-    let count = |name: &str| usage[name].as_u64().unwrap_or_default();
     let input = usage["promptTokenCount"].as_u64()?;
-    let output = count("candidatesTokenCount") + count("thoughtsTokenCount");
-    Some(Usage { input, output, cached: count("cachedContentTokenCount"), ..Usage::default() })
+    let output = count(usage, "candidatesTokenCount") + count(usage, "thoughtsTokenCount");
+    Some(Usage { input, output, cached: count(usage, "cachedContentTokenCount"), ..Usage::default() })
 }

@@ -18,6 +18,7 @@ pub use error::ProviderError;
 use remora_core::settings::Settings;
 pub use remora_core::settings::{Provider as ProviderKind, Secret};
 use remora_net::{CallError, Http};
+use serde_json::Value;
 
 /// Default timeout for an answer.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -56,10 +57,18 @@ pub struct Usage {
 impl Usage {
     /// An estimate from the length of the texts: four bytes per token.
     pub fn estimate(request: &Request<'_>, answer: &str) -> Self {
-        let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX);
         let input = tokens(request.system.len() + request.prompt.len());
         Self { input, output: tokens(answer.len()), estimated: true, ..Self::default() }
     }
+}
+
+/// A count in the usage that a provider reports; 0 if it is missing.
+fn count(usage: &Value, name: &str) -> u64 {
+    usage[name].as_u64().unwrap_or_default()
+}
+
+fn tokens(bytes: usize) -> u64 {
+    u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
 }
 
 /// A cheap, current model, used if the settings name none.

@@ -196,7 +196,7 @@ fn text_that_comes_late_is_read_once() {
     world.settle();
     let observer = world.observer();
     let late = |world: &mut World| {
-        let settled = observer.read_late(&world.store, SESSION).unwrap();
+        let settled = observer.read_late_messages(&world.store, SESSION).unwrap();
         assert_eq!(world.offset(), world.length());
         settled.is_some()
     };
@@ -260,7 +260,7 @@ fn a_transcript_claimed_by_another_process_is_not_read() {
         world.store.queue().claim("other", 10, Duration::ZERO, Time::now(), &mut |_, _| false).unwrap();
     assert!(claimed.is_some());
     let before = world.offset();
-    assert_eq!(world.observer().read_late(&world.store, SESSION).unwrap(), None);
+    assert_eq!(world.observer().read_late_messages(&world.store, SESSION).unwrap(), None);
     assert_eq!(world.offset(), before);
 }
 
@@ -408,7 +408,7 @@ fn a_turn_that_goes_on_revises_what_silence_made_of_it() {
         assert!(open_ends(&world).contains("`make slow` was still running"));
         let next = world.observer().next(&world.store, at("2026-03-10T09:05:20Z")).unwrap();
         assert!(matches!(next, Next::Nothing), "{next:?}");
-        assert_eq!(world.observer().read_late(&world.store, SESSION).unwrap(), None);
+        assert_eq!(world.observer().read_late_messages(&world.store, SESSION).unwrap(), None);
         its_end(&mut world, closing);
         world.settle();
         assert_eq!(open_ends(&world), "", "{closing}");

@@ -14,7 +14,7 @@ use super::literal::{Ends, bare, cell, ends_line, gap_length, quote_length, quot
 use super::names::{Class, classify, is_in, last_word};
 use super::table::may_follow_column;
 use super::value::{Place, is_secret};
-use super::{REACH, Secret, end_of_token, is_token, is_word};
+use super::{SEARCH_RANGE, Secret, end_of_token, is_token, is_word};
 
 /// Longer names are skipped.
 const MAX_NAME_LEN: usize = 64;
@@ -56,7 +56,7 @@ pub(super) fn read(text: &str, keyword: &Range<usize>, found: &mut Vec<Secret>) 
             } else if let Some((value, place)) = value_at(&name, &operator, class)
                 && is_secret(class, place, &text[value.clone()])
             {
-                let is_cut = value.len() + 4 > REACH;
+                let is_cut = value.len() + 4 > SEARCH_RANGE;
                 let end = if is_cut { end_of_token(text.as_bytes(), value.end) } else { value.end };
                 found.push(Secret { range: value.start..end, kind: class.kind() });
             }
@@ -80,8 +80,11 @@ pub(super) fn value_of_name(text: &str, keyword: &Range<usize>) -> Option<Range<
         return None;
     }
     let bare = || {
-        let length =
-            text.as_bytes()[operator.value..].iter().take(REACH).take_while(|byte| is_token(**byte)).count();
+        let length = text.as_bytes()[operator.value..]
+            .iter()
+            .take(SEARCH_RANGE)
+            .take_while(|byte| is_token(**byte))
+            .count();
         operator.value..operator.value + length
     };
     let value = quoted(text, operator.value).unwrap_or_else(bare);

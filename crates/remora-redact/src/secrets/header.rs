@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::literal::{quote_length, quoted};
 use super::names::Class;
 use super::value::{Place, is_placeholder, is_random, is_secret};
-use super::{REACH, Secret, is_token, is_word};
+use super::{SEARCH_RANGE, Secret, is_token, is_word};
 
 const SCHEMES: [&str; 24] = [
     "api-key",
@@ -88,7 +88,7 @@ pub(super) fn cookies(text: &str, at: usize, found: &mut Vec<Secret>) {
 
 fn until(text: &str, at: usize, stops: &[u8]) -> Range<usize> {
     let bytes = text.as_bytes();
-    let rest = &bytes[at..bytes.len().min(at + REACH)];
+    let rest = &bytes[at..bytes.len().min(at + SEARCH_RANGE)];
     let length = rest.iter().position(|byte| stops.contains(byte)).unwrap_or(rest.len());
     at..text.floor_char_boundary(at + length)
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::lines::break_length;
-use super::{REACH, is_token, is_word};
+use super::{SEARCH_RANGE, is_token, is_word};
 
 /// The characters that end a bare value, besides white space.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) enum Ends {
 
 pub(super) fn bare(text: &str, start: usize, ends: Ends) -> Range<usize> {
     let bytes = text.as_bytes();
-    let rest = &bytes[start..bytes.len().min(start + REACH)];
+    let rest = &bytes[start..bytes.len().min(start + SEARCH_RANGE)];
     let stops: &[u8] = match ends {
         Ends::Line => b"",
         Ends::Shell => b"\"'`|;<>",
@@ -41,7 +41,7 @@ pub(super) fn bare(text: &str, start: usize, ends: Ends) -> Range<usize> {
 
 /// The text of a table cell or an element.
 pub(super) fn cell(text: &str, at: usize) -> Range<usize> {
-    let rest = &text.as_bytes()[at..text.len().min(at + REACH)];
+    let rest = &text.as_bytes()[at..text.len().min(at + SEARCH_RANGE)];
     let is_end = |at: usize| {
         matches!(rest[at], b'|' | b'\n' | b'\r' | b'<')
             || rest[at..].starts_with("\u{2502}".as_bytes())
@@ -106,7 +106,7 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     let is_triple = escapes == 0 && bytes[start..].starts_with(&[quote, quote]);
     let start = if is_triple { start + 2 } else { start };
     let mut backslashes = 0;
-    for (length, byte) in bytes[start..].iter().take(REACH).enumerate() {
+    for (length, byte) in bytes[start..].iter().take(SEARCH_RANGE).enumerate() {
         match *byte {
             b'\\' => {
                 backslashes += 1;
@@ -121,7 +121,7 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
         }
         backslashes = 0;
     }
-    Some(start..text.floor_char_boundary(start + REACH))
+    Some(start..text.floor_char_boundary(start + SEARCH_RANGE))
 }
 
 /// A string inside a wrapper: `Some("…")`, `String::from("…")`.

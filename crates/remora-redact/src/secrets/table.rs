@@ -134,8 +134,8 @@ fn aligned(row: &str, names: &[Range<usize>]) -> Vec<Range<usize>> {
     let ends = names.iter().skip(1).map(|name| name.start).chain([row.len()]);
     let is_aligned = |at: usize| at == 0 || row.as_bytes().get(at - 1).is_none_or(|byte| *byte == b' ');
     if starts.clone().all(|start| row.is_char_boundary(start.min(row.len())) && is_aligned(start)) {
-        let column = |(start, end): (usize, usize)| trimmed(row, start.min(row.len())..end.min(row.len()));
-        return starts.zip(ends).map(column).collect();
+        let columns = starts.zip(ends).map(|(start, end)| start.min(row.len())..end.min(row.len()));
+        return columns.map(|column| trimmed(row, column)).collect();
     }
     Parting::Spaces.cells(row)
 }

@@ -392,7 +392,7 @@ fn words_types_and_variables_are_not_secrets() {
     }
 }
 
-/// Every keyword hit examines a bounded range of the text (`REACH`, the longest name, the longest lead), and the
+/// Every keyword hit examines a bounded range of the text (`SEARCH_RANGE`, the longest name, the longest lead), and the
 /// rules that read the whole text do so once: the work is linear by construction. So this test only checks that
 /// redaction ends.
 #[test]

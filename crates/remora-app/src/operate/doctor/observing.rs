@@ -131,7 +131,7 @@ fn reach(about: &Examination<'_>, is_fine: bool) -> Finding {
     if !is_fine || !about.is_thorough {
         return Finding::good(name, format!("{url}, not tried now"));
     }
-    match remora_net::reach(&url, about.variable) {
+    match remora_net::probe(&url, about.variable) {
         Reached::Yes => Finding::good(name, format!("{url} can be reached")),
         Reached::BehindProxy => Finding::good(name, format!("{url}, behind a proxy")),
         Reached::No(reason) => Finding::wrong(name, format!("{url} cannot be reached: {reason}"))

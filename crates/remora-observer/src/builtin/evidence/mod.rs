@@ -114,15 +114,16 @@ pub(super) fn brief(line: &str) -> String {
 /// The line of an error output that says what went wrong.
 pub(super) fn first_error(output: &str) -> Option<String> {
     let text = without_colours(output);
-    let names_error = |line: &&str| {
-        let lower = line.to_lowercase();
-        ["error", "panicked", "assert", "expected", "fail", "denied", "not found", "refused"]
-            .iter()
-            .any(|word| lower.contains(word))
-    };
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let chosen = lines.iter().find(|line| names_error(line)).or(lines.first())?;
     Some(one_line(chosen, 140))
+}
+
+fn names_error(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    ["error", "panicked", "assert", "expected", "fail", "denied", "not found", "refused"]
+        .iter()
+        .any(|word| lower.contains(word))
 }
 
 /// Phrases with which a linter or a compiler states a rule, instead of naming a mistake.

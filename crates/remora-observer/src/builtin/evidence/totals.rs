@@ -43,11 +43,6 @@ impl Totals {
     }
 
     pub(super) fn add(&mut self, line: &Self) {
-        let sum = |total: &mut Option<u64>, count: Option<u64>| {
-            if let Some(count) = count {
-                *total.get_or_insert(0) += count;
-            }
-        };
         sum(&mut self.passed, line.passed);
         sum(&mut self.failed, line.failed);
         sum(&mut self.errors, line.errors);
@@ -71,6 +66,12 @@ impl Totals {
     pub(super) fn tests_passed(&self) -> u64 {
         let passed = self.passed.filter(|passed| *passed > 0);
         passed.unwrap_or_else(|| self.ran.unwrap_or(0).saturating_sub(self.problems()))
+    }
+}
+
+fn sum(total: &mut Option<u64>, count: Option<u64>) {
+    if let Some(count) = count {
+        *total.get_or_insert(0) += count;
     }
 }
 

@@ -6,7 +6,7 @@
 //! cannot detect irony, a rule without any of these forms, or whether "use red instead of blue" was meant for one
 //! button.
 
-mod said;
+mod sentence;
 mod typed;
 #[rustfmt::skip] // Many short words per line.
 mod words;
@@ -18,7 +18,7 @@ use remora_core::text::one_line;
 
 use super::title::is_name;
 use crate::turn::{Claim, Turn};
-use said::{Said, subjects};
+use sentence::{UserSentence, subjects};
 use words::{
     ALWAYS, ASK_FIRST, BETWEEN, BUT, CAN, CHOICE, COPULAS, DEONTIC, DETERMINERS, DONT, DOUBT, EVERY_TIME,
     FROM_NOW_ON, INSTEAD, LIGHT, MEANT, NEGATIONS, NO, NOT_BEFORE_WE, OURS, PREFER, REJECTS, REMEMBER, USE,
@@ -47,7 +47,7 @@ const SHARED: usize = 2;
 const AT_THE_BEGINNING: usize = 2;
 /// How many turns back a contradiction may reach if it names its subject. A bare "that's wrong" refers to the last
 /// turn.
-pub(crate) const REACH: i64 = 3;
+pub(crate) const MAX_TURNS_BACK: i64 = 3;
 
 /// Statements of the user in a turn.
 #[derive(Debug, Default, PartialEq)]
@@ -59,7 +59,7 @@ pub(super) struct Words {
 
 pub(super) fn words(turn: &Turn) -> Words {
     let typed = if turn.is_prompted { typed::typed(&turn.prompt) } else { Vec::new() };
-    let typed: Vec<Said> = typed.iter().map(|sentence| Said::new(sentence)).collect();
+    let typed: Vec<UserSentence> = typed.iter().map(|sentence| UserSentence::new(sentence)).collect();
     let refutes = refuted(&typed, &turn.earlier);
     let mut facts: Vec<LearnedFact> = Vec::new();
     let mut keep = |fact: Option<Fact>| {
@@ -69,14 +69,16 @@ pub(super) fn words(turn: &Turn) -> Words {
             facts.push(LearnedFact { scope: FactScope::Project, fact });
         }
     };
-    for (at, said) in typed.iter().enumerate() {
-        if let Some(kind) = rule(said) {
-            keep(fact(kind, RULE, said.text.clone()));
+    for (at, sentence) in typed.iter().enumerate() {
+        if let Some(kind) = rule(sentence) {
+            keep(fact(kind, RULE, sentence.text.clone()));
             continue;
         }
-        let is_refutation = !refutes.is_empty() && at < AT_THE_BEGINNING && objection(said).is_some();
-        if turn.number > 1 && (is_correction(said) || is_refutation || (at == 0 && explains_how(said))) {
-            keep(correction(said, typed.get(at + 1)));
+        let is_refutation = !refutes.is_empty() && at < AT_THE_BEGINNING && objection(sentence).is_some();
+        if turn.number > 1
+            && (is_correction(sentence) || is_refutation || (at == 0 && explains_how(sentence)))
+        {
+            keep(correction(sentence, typed.get(at + 1)));
         }
     }
     for question in &turn.questions {
@@ -84,8 +86,8 @@ pub(super) fn words(turn: &Turn) -> Words {
         // An answer in the user's own words may contain a rule.
         if !question.options.contains(&question.answer) {
             let own = typed::typed(&question.answer);
-            for said in own.iter().map(|sentence| Said::new(sentence)) {
-                keep(rule(&said).and_then(|kind| fact(kind, RULE, said.text.clone())));
+            for sentence in own.iter().map(|sentence| UserSentence::new(sentence)) {
+                keep(rule(&sentence).and_then(|kind| fact(kind, RULE, sentence.text.clone())));
             }
         }
     }
@@ -97,91 +99,95 @@ pub(crate) fn objects(prompt: &str) -> bool {
     typed::typed(prompt)
         .iter()
         .take(AT_THE_BEGINNING)
-        .any(|sentence| objection(&Said::new(sentence)).is_some())
+        .any(|sentence| objection(&UserSentence::new(sentence)).is_some())
 }
 
 /// The kind of permanent rule that a sentence is, if any.
-fn rule(said: &Said) -> Option<FactKind> {
-    let is_ours = said.names_the_project() || said.has(OURS) || said.has(WE_DO);
+fn rule(sentence: &UserSentence) -> Option<FactKind> {
+    let is_ours = sentence.names_the_project() || sentence.has(OURS) || sentence.has(WE_DO);
     let kind = if is_ours { FactKind::Convention } else { FactKind::Preference };
-    if said.is_question {
+    if sentence.is_question {
         // "Can you always run the tests?" asks for a habit.
-        let asks = said.begins(&["can you", "could you", "would you", "will you"]);
+        let asks = sentence.begins(&["can you", "could you", "would you", "will you"]);
         return asks
-            .filter(|length| said.word(*length).is_some_and(|word| ALWAYS.contains(&word)))
+            .filter(|length| sentence.word(*length).is_some_and(|word| ALWAYS.contains(&word)))
             .map(|_| kind);
     }
-    if said.begins(REMEMBER).is_some() {
+    if sentence.begins(REMEMBER).is_some() {
         return Some(FactKind::Convention);
     }
-    if said.is_of_the_task() {
+    if sentence.is_of_the_task() {
         return None;
     }
-    let prefers = (said.has(PREFER) || said.begins(&["prefer"]).is_some()) && !said.has(CHOICE);
-    let is_rule = said.has(FROM_NOW_ON)
-        || said.names_the_project()
-            && (is_imperative(said) || said.has(&["we", "must", "should"]) || said.has(WE_DO))
-        || is_always(said)
-        || said.has(EVERY_TIME) && is_imperative(said)
-        || we_do(said)
+    let prefers = (sentence.has(PREFER) || sentence.begins(&["prefer"]).is_some()) && !sentence.has(CHOICE);
+    let is_rule = sentence.has(FROM_NOW_ON)
+        || sentence.names_the_project()
+            && (is_imperative(sentence) || sentence.has(&["we", "must", "should"]) || sentence.has(WE_DO))
+        || is_always(sentence)
+        || sentence.has(EVERY_TIME) && is_imperative(sentence)
+        || we_do(sentence)
         || prefers
-        || asks_first(said)
-        || swaps(said);
+        || asks_first(sentence)
+        || swaps(sentence);
     is_rule.then_some(kind)
 }
 
-fn is_imperative(said: &Said) -> bool {
-    said.begins(VERBS).is_some() || said.begins(DONT).is_some()
+fn is_imperative(sentence: &UserSentence) -> bool {
+    sentence.begins(VERBS).is_some() || sentence.begins(DONT).is_some()
 }
 
 /// "Always run …", "never push …", "you should always …", "utilise toujours …". "It always fails" is a report.
-fn is_always(said: &Said) -> bool {
-    let Some(at) = (0..said.len()).find(|at| said.word(*at).is_some_and(|word| ALWAYS.contains(&word)))
+fn is_always(sentence: &UserSentence) -> bool {
+    let Some(at) =
+        (0..sentence.len()).find(|at| sentence.word(*at).is_some_and(|word| ALWAYS.contains(&word)))
     else {
         return false;
     };
-    if at == 0 || is_imperative(said) {
+    if at == 0 || is_imperative(sentence) {
         // "Never mind", "always the same": a rule needs a verb after it.
-        return said.len() > at + 2 && said.begins(&["never mind", "never mind that"]).is_none();
+        return sentence.len() > at + 2 && sentence.begins(&["never mind", "never mind that"]).is_none();
     }
-    let before = said.word(at - 1).unwrap_or_default();
+    let before = sentence.word(at - 1).unwrap_or_default();
     if matches!(before, "i" | "we" | "you" | "and" | "or" | "but") {
-        return said.word(at + 1).is_some_and(|verb| VERBS.contains(&verb));
+        return sentence.word(at + 1).is_some_and(|verb| VERBS.contains(&verb));
     }
     DEONTIC.contains(&before)
 }
 
 /// "We use …", "on utilise …".
-fn we_do(said: &Said) -> bool {
-    if said.has(WE_DO) {
+fn we_do(sentence: &UserSentence) -> bool {
+    if sentence.has(WE_DO) {
         return true;
     }
-    let is_we = |at: &usize| said.word(*at) == Some("we");
-    (0..said.len()).filter(is_we).any(|at| {
-        let is_asked = at > 0 && said.word(at - 1).is_some_and(|before| NOT_BEFORE_WE.contains(&before));
-        let verb =
-            (at + 1..said.len()).find(|next| said.word(*next).is_some_and(|word| !BETWEEN.contains(&word)));
-        let is_habit =
-            verb.and_then(|verb| said.word(verb)).is_some_and(|verb| VERBS.contains(&verb) && verb != "want");
+    (0..sentence.len()).filter(|at| sentence.word(*at) == Some("we")).any(|at| {
+        let is_asked = at > 0 && sentence.word(at - 1).is_some_and(|before| NOT_BEFORE_WE.contains(&before));
+        let verb = (at + 1..sentence.len())
+            .find(|next| sentence.word(*next).is_some_and(|word| !BETWEEN.contains(&word)));
+        let is_habit = verb
+            .and_then(|verb| sentence.word(verb))
+            .is_some_and(|verb| VERBS.contains(&verb) && verb != "want");
         !is_asked && is_habit
     })
 }
 
-fn asks_first(said: &Said) -> bool {
-    said.begins(ASK_FIRST).is_some() || said.has(WITHOUT_ASKING) && said.begins(DONT).is_some()
+fn asks_first(sentence: &UserSentence) -> bool {
+    sentence.begins(ASK_FIRST).is_some() || sentence.has(WITHOUT_ASKING) && sentence.begins(DONT).is_some()
 }
 
 /// "Use pnpm instead of npm": two names without an article. "Use a map instead of the list" is about the task.
-fn swaps(said: &Said) -> bool {
-    let Some(length) = said.begins(USE) else { return false };
-    let is_name = |word: Option<&str>| {
-        word.is_some_and(|word| {
-            !DETERMINERS.contains(&word) && word.starts_with(|c: char| c.is_alphabetic() || c == '`')
-        })
-    };
-    let joint = INSTEAD.iter().find(|joint| said.find(joint) == Some(length + 1));
+fn swaps(sentence: &UserSentence) -> bool {
+    let Some(length) = sentence.begins(USE) else { return false };
+    let joint = INSTEAD.iter().find(|joint| sentence.find(joint) == Some(length + 1));
     let second = joint.map(|joint| length + 1 + joint.split(' ').count());
-    is_name(said.word(length)) && second.is_some_and(|at| is_name(said.word(at)) && said.len() == at + 1)
+    is_bare_name(sentence.word(length))
+        && second.is_some_and(|at| is_bare_name(sentence.word(at)) && sentence.len() == at + 1)
+}
+
+/// Whether a word may be a name without an article.
+fn is_bare_name(word: Option<&str>) -> bool {
+    word.is_some_and(|word| {
+        !DETERMINERS.contains(&word) && word.starts_with(|c: char| c.is_alphabetic() || c == '`')
+    })
 }
 
 /// How a sentence objects to an earlier statement.
@@ -195,55 +201,59 @@ enum Objection {
     Denial,
 }
 
-fn objection(said: &Said) -> Option<Objection> {
-    if said.is_question {
+fn objection(sentence: &UserSentence) -> Option<Objection> {
+    if sentence.is_question {
         return None;
     }
-    if said.has(REJECTS) {
+    if sentence.has(REJECTS) {
         return Some(Objection::Rejection);
     }
-    if said.begins(NO).is_some_and(|length| is_statement(said, length)) {
+    if sentence.begins(NO).is_some_and(|length| is_statement(sentence, length)) {
         return Some(Objection::Contradiction);
     }
-    let doubts = said.is_led_by(DOUBT) || said.begins(DOUBT).is_some();
-    let start = said.begins(DOUBT).unwrap_or_default();
-    (doubts && is_negated(said) && is_statement(said, start)).then_some(Objection::Denial)
+    let doubts = sentence.is_led_by(DOUBT) || sentence.begins(DOUBT).is_some();
+    let start = sentence.begins(DOUBT).unwrap_or_default();
+    (doubts && is_negated(sentence) && is_statement(sentence, start)).then_some(Objection::Denial)
 }
 
-fn is_negated(said: &Said) -> bool {
-    said.has(NEGATIONS) || (0..said.len()).any(|at| said.word(at).is_some_and(|word| word.ends_with("n't")))
+fn is_negated(sentence: &UserSentence) -> bool {
+    sentence.has(NEGATIONS)
+        || (0..sentence.len()).any(|at| sentence.word(at).is_some_and(|word| word.ends_with("n't")))
 }
 
 /// Whether the words from `from` on state how something is. "Don't set it" and "use the other one" do not.
-fn is_statement(said: &Said, from: usize) -> bool {
+fn is_statement(sentence: &UserSentence, from: usize) -> bool {
     let commands = ["do", "not", "let's", "lets", "please", "just", "stop", "wait", "ne", "n'", "no", "i"];
-    let Some(first) = said.word(from) else { return false };
+    let Some(first) = sentence.word(from) else { return false };
     // "I just checked" introduces a finding; "I want" does not.
-    let first_person_report =
-        first == "i" && said.has(NEGATIONS) && !said.has(&["i want", "i don't want", "i think", "i need"]);
+    let first_person_report = first == "i"
+        && sentence.has(NEGATIONS)
+        && !sentence.has(&["i want", "i don't want", "i think", "i need"]);
     let is_command = (VERBS.contains(&first) || commands.contains(&first)) && !first_person_report;
-    !is_command && (from + 1..said.len()).any(|at| said.word(at).is_some_and(|word| COPULAS.contains(&word)))
+    !is_command
+        && (from + 1..sentence.len()).any(|at| sentence.word(at).is_some_and(|word| COPULAS.contains(&word)))
 }
 
-fn is_correction(said: &Said) -> bool {
-    let says_no = said.begins(NO).is_some_and(|length| is_statement(said, length));
-    !said.is_question && (said.has(REJECTS) || said.has(MEANT) || says_no)
+fn is_correction(sentence: &UserSentence) -> bool {
+    let says_no = sentence.begins(NO).is_some_and(|length| is_statement(sentence, length));
+    !sentence.is_question && (sentence.has(REJECTS) || sentence.has(MEANT) || says_no)
 }
 
 /// "Ok, but all of that can be done with the `--dev-key` flag": the agent assumed otherwise, and the user names the
 /// way.
-fn explains_how(said: &Said) -> bool {
-    let names_something = said.text.split_whitespace().any(|word| word.starts_with("--") || is_name(word));
-    !said.is_question
-        && said.is_led_through(BUT)
-        && said.has(CAN)
+fn explains_how(sentence: &UserSentence) -> bool {
+    let names_something =
+        sentence.text.split_whitespace().any(|word| word.starts_with("--") || is_name(word));
+    !sentence.is_question
+        && sentence.is_led_through(BUT)
+        && sentence.has(CAN)
         && names_something
-        && !said.is_of_the_task()
+        && !sentence.is_of_the_task()
 }
 
 /// A rejection alone ("that was never the problem") needs the next sentence, which says what is true.
-fn correction(said: &Said, next: Option<&Said>) -> Option<Fact> {
-    let mut text = said.text.clone();
+fn correction(sentence: &UserSentence, next: Option<&UserSentence>) -> Option<Fact> {
+    let mut text = sentence.text.clone();
     if subjects(&text, &[LIGHT]).len() < MIN_SUBJECTS {
         let next = next.filter(|next| !next.is_question && is_statement(next, 0))?;
         text = format!("{} {}", text.trim_end(), next.text);
@@ -254,20 +264,20 @@ fn correction(said: &Said, next: Option<&Said>) -> Option<Fact> {
 
 /// The observations that a prompt refutes.
 ///
-/// A contradiction refutes observations with a sentence that shares its subjects, up to [`REACH`] turns back. A bare
-/// rejection refers to the last turn, and counts only if that turn left exactly one observation: among several, it is
-/// unknown which one was meant.
-fn refuted(typed: &[Said], earlier: &[Claim]) -> Vec<ObservationId> {
+/// A contradiction refutes observations with a sentence that shares its subjects, up to [`MAX_TURNS_BACK`] turns back.
+/// A bare rejection refers to the last turn, and counts only if that turn left exactly one observation: among several,
+/// it is unknown which one was meant.
+fn refuted(typed: &[UserSentence], earlier: &[Claim]) -> Vec<ObservationId> {
     let mut refuted = Vec::new();
-    for said in typed.iter().take(AT_THE_BEGINNING) {
-        let Some(objection) = objection(said) else { continue };
-        let own = subjects(&said.text, &[LIGHT]);
-        let agrees = |text: &str| objection == Objection::Denial && is_negated(&Said::new(text));
-        let contradicts = |text: &String| shared(&own, text) >= SHARED && !agrees(text);
-        let shares = |claim: &&Claim| claim.turns_back <= REACH && claim.sentences.iter().any(contradicts);
-        let nearest = earlier.iter().filter(shares).map(|claim| claim.turns_back).min();
-        let named = earlier.iter().filter(shares).filter(|claim| Some(claim.turns_back) == nearest);
-        refuted.extend(named.map(|claim| claim.observation));
+    for sentence in typed.iter().take(AT_THE_BEGINNING) {
+        let Some(objection) = objection(sentence) else { continue };
+        let own = subjects(&sentence.text, &[LIGHT]);
+        let mut named: Vec<&Claim> =
+            earlier.iter().filter(|claim| claim.turns_back <= MAX_TURNS_BACK).collect();
+        named.retain(|claim| claim.sentences.iter().any(|claimed| contradicts(&own, objection, claimed)));
+        let nearest = named.iter().map(|claim| claim.turns_back).min();
+        named.retain(|claim| Some(claim.turns_back) == nearest);
+        refuted.extend(named.iter().map(|claim| claim.observation));
         let last: Vec<&Claim> = earlier.iter().filter(|claim| claim.turns_back == 1).collect();
         if let (true, Objection::Rejection, [only]) = (refuted.is_empty(), objection, last.as_slice()) {
             refuted.push(only.observation);
@@ -276,6 +286,12 @@ fn refuted(typed: &[Said], earlier: &[Claim]) -> Vec<ObservationId> {
     refuted.sort_unstable();
     refuted.dedup();
     refuted
+}
+
+/// Whether an objection about the subjects `own` contradicts a sentence. Two negated sentences agree.
+fn contradicts(own: &[String], objection: Objection, claimed: &str) -> bool {
+    let agrees = objection == Objection::Denial && is_negated(&UserSentence::new(claimed));
+    shared(own, claimed) >= SHARED && !agrees
 }
 
 fn shared(own: &[String], sentence: &str) -> usize {
@@ -291,13 +307,13 @@ fn answer(question: &Question) -> Option<Fact> {
     }
     let asked = one_line(&question.question, MAX_QUESTION_LEN);
     let verb = if question.options.contains(&question.answer) { "chose" } else { "answered" };
-    let (said, replied) = (Said::new(&question.question), Said::new(&question.answer));
+    let (asking, reply) = (UserSentence::new(&question.question), UserSentence::new(&question.answer));
     let is_nod = question
         .answer
         .split([' ', ',', '.'])
         .next()
         .is_some_and(|word| YES_OR_NO.contains(&&*word.to_lowercase()));
-    let is_for_now = is_nod || said.is_of_the_task() || replied.is_of_the_task();
+    let is_for_now = is_nod || asking.is_of_the_task() || reply.is_of_the_task();
     Some(Fact {
         kind: FactKind::Fact,
         key: format!("asked {}", key(&asked)?).into(),

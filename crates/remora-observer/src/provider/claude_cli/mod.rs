@@ -23,7 +23,7 @@ use tokio::process::{Child, Command};
 use super::{Config, ProviderError, Reply, Request};
 use group::Group;
 use system_file::SystemFile;
-use transcript::{Heard, Transcript};
+use transcript::{ParsedOutput, Transcript};
 
 /// Claude Code's name for the smallest current model.
 pub(super) const DEFAULT_MODEL: &str = "haiku";
@@ -31,7 +31,7 @@ pub(super) const DEFAULT_MODEL: &str = "haiku";
 const MAX_OUTPUT_LEN: u64 = 4 * 1024 * 1024;
 const MAX_STDERR_LEN: usize = 16 * 1024;
 /// How long it may take to exit after its answer.
-const GRACE: Duration = Duration::from_secs(3);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Claude Code treats the last part of a message as typed by the user, and searches it for `/commands` and for
 /// `@files`, which it reads and sends along. Our prompt is full of both, so it comes before this text.
@@ -152,11 +152,11 @@ impl Running {
             { "type": "text", "text": LAST_WORDS },
         ] } });
         let question = format!("{question}\n");
-        let Transcript { heard, errors, .. } = transcript;
+        let Transcript { output, errors, .. } = transcript;
         tokio::select! {
             () = without_end(stdin.write_all(question.as_bytes())) => {}
             () = without_end(collect(&mut stderr, errors)) => {}
-            () = listen(&mut stdout, heard) => {}
+            () = read_output(&mut stdout, output) => {}
         }
         drop(stdin);
         transcript.is_over_long = stdout.get_ref().limit() == 0;
@@ -166,7 +166,7 @@ impl Running {
             let _ = tokio::join!(remainder, collect(&mut stderr, &mut transcript.errors));
             self.child.wait().await
         };
-        transcript.status = tokio::time::timeout(GRACE, ending).await.ok().and_then(Result::ok);
+        transcript.status = tokio::time::timeout(EXIT_TIMEOUT, ending).await.ok().and_then(Result::ok);
     }
 }
 
@@ -178,11 +178,11 @@ async fn without_end<T>(task: impl Future<Output = T>) {
 }
 
 /// Reads lines up to the result, or to the end.
-async fn listen(stdout: &mut (impl AsyncBufReadExt + Unpin), heard: &mut Heard) {
+async fn read_output(stdout: &mut (impl AsyncBufReadExt + Unpin), output: &mut ParsedOutput) {
     let mut line = Vec::new();
     while stdout.read_until(b'\n', &mut line).await.is_ok_and(|length| length > 0) {
-        heard.line(&line);
-        if heard.result.is_some() {
+        output.line(&line);
+        if output.result.is_some() {
             return;
         }
         line.clear();

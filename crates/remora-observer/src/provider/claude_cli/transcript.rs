@@ -37,7 +37,7 @@ const PHRASES: &[(&str, FromReason)] = &[
 
 #[derive(Default)]
 pub(super) struct Transcript {
-    pub(super) heard: Heard,
+    pub(super) output: ParsedOutput,
     /// The beginning of standard error.
     pub(super) errors: Vec<u8>,
     pub(super) is_over_long: bool,
@@ -46,7 +46,7 @@ pub(super) struct Transcript {
 }
 
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct ParsedOutput {
     pub(super) result: Option<Value>,
     session_id: Option<String>,
     model: Option<String>,
@@ -57,7 +57,7 @@ pub(super) struct Heard {
     resets_at: Option<SystemTime>,
 }
 
-impl Heard {
+impl ParsedOutput {
     /// Reads one line. Unknown messages are ignored.
     pub(super) fn line(&mut self, line: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
@@ -86,8 +86,8 @@ impl Heard {
 
 impl Transcript {
     pub(super) fn into_reply(mut self, model: &str, request: &Request<'_>) -> Result<Reply, ProviderError> {
-        let Some(result) = self.heard.result.take() else { return Err(self.ended_early().into()) };
-        let text = result["result"].as_str().unwrap_or(&self.heard.said);
+        let Some(result) = self.output.result.take() else { return Err(self.ended_early().into()) };
+        let text = result["result"].as_str().unwrap_or(&self.output.said);
         if result["is_error"] == true && result["subtype"] == "success" {
             return Err(self.refused(&result, text).into());
         }
@@ -104,13 +104,13 @@ impl Transcript {
             let reason = format!("no answer from `claude` ({subtype}, {stop})");
             return Err(ProviderError::bad_answer(&reason, text, usage));
         }
-        let model = self.heard.model.take().unwrap_or_else(|| model.to_owned());
-        let session_id = self.heard.session_id.take();
+        let model = self.output.model.take().unwrap_or_else(|| model.to_owned());
+        let session_id = self.output.session_id.take();
         Ok(Reply { text: text.to_owned(), model, usage, session_id })
     }
 
     fn refused(&self, result: &Value, text: &str) -> CallError {
-        let retry_after = self.heard.resets_at.map(until);
+        let retry_after = self.output.resets_at.map(until);
         let status = result["api_error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
         let error = match status {
             Some(status) => Refusal { status, message: text.to_owned(), retry_after }.into_error(),
@@ -124,7 +124,7 @@ impl Transcript {
 
     fn ended_early(self) -> CallError {
         let errors = String::from_utf8_lossy(&self.errors).into_owned();
-        let noise = self.heard.noise;
+        let noise = self.output.noise;
         if self.is_over_long {
             return CallError::bad_answer("over-long answer", &noise);
         }

@@ -46,7 +46,7 @@ impl Observer {
     }
 
     /// Adds the turn's messages from its host's transcript to a batch.
-    pub(super) fn listen(&self, store: &Store, batch: &mut Batch) -> Result<(), StoreError> {
+    pub(super) fn add_messages(&self, store: &Store, batch: &mut Batch) -> Result<(), StoreError> {
         let queued = || batch.earlier.iter().chain(&batch.events).map(|event| &event.body);
         let has_ended = queued().any(|body| matches!(body, Body::TurnEnded { .. }));
         let broke_off = queued().any(|body| matches!(body, Body::TurnEnded { error: Some(_), .. }));
@@ -54,43 +54,47 @@ impl Observer {
         batch.heard.running.take_if(|_| has_ended);
         let Some(transcript) = store.sessions().transcript(batch.session)? else { return Ok(()) };
         let Prompt { text, closing } = gather::prompt(store, batch.session, batch.prompt_number)?;
-        let heard = self.transcripts.hear(store.dir(), &transcript, batch.prompt_number, &text);
+        let found = self.transcripts.messages(store.dir(), &transcript, batch.prompt_number, &text);
         let mut begin = transcript.offset;
-        if let Some((before, found)) = heard.late {
-            let end = found.read.to;
+        if let Some((before, late)) = found.late {
+            let end = late.read.to;
             let turn = TurnRef { session: batch.session, number: before };
-            if Self::remember_late(store, turn, found)?.is_some() {
+            if Self::store_late_messages(store, turn, late)?.is_some() {
                 begin = end;
             }
         }
-        let Some(TurnMessages { said, digest, running, read }) = heard.own else { return Ok(()) };
+        let Some(TurnMessages { said, digest, running, read }) = found.own else { return Ok(()) };
         let turn = batch.turn();
-        let heard = &mut batch.heard;
-        heard.said.extend(without_repeated(said, closing.as_deref()));
-        mid_turn::limit(&mut heard.said);
+        let texts = &mut batch.heard;
+        texts.said.extend(without_repeated(said, closing.as_deref()));
+        mid_turn::limit(&mut texts.said);
         if digest.is_some() && !store.sessions().was_compacted(turn)? {
-            heard.digest = digest;
+            texts.digest = digest;
         }
-        if has_ended && !broke_off && closing.is_none() && heard.closing.is_none() {
-            heard.closing = heard.said.pop().map(|said| said.text);
+        if has_ended && !broke_off && closing.is_none() && texts.closing.is_none() {
+            texts.closing = texts.said.pop().map(|said| said.text);
         }
         // The turn is observed although its agent never ended it: the host is gone, or has been silent for long.
-        heard.running = running.filter(|_| !has_ended);
+        texts.running = running.filter(|_| !has_ended);
         batch.transcript = Some(ReadTo { from: begin, ..read });
         Ok(())
     }
 
     /// Reads a transcript again, for messages that its host wrote after the turn was observed. `None` if there are
     /// none.
-    pub fn read_late(&self, store: &Store, session: SessionId) -> Result<Option<Settled>, StoreError> {
+    pub fn read_late_messages(
+        &self,
+        store: &Store,
+        session: SessionId,
+    ) -> Result<Option<Settled>, StoreError> {
         let Some(transcript) = store.sessions().transcript(session)? else { return Ok(None) };
         // The process that works on the session also reads its transcript, and a turn that goes on is read as a whole.
         if transcript.is_in_work {
             return Ok(None);
         }
-        match self.transcripts.hear_late(store.dir(), &transcript) {
+        match self.transcripts.late_messages(store.dir(), &transcript) {
             Some((number, found)) if !found.is_empty() => {
-                Self::remember_late(store, TurnRef { session, number }, found)
+                Self::store_late_messages(store, TurnRef { session, number }, found)
             }
             _ => Ok(None),
         }
@@ -98,7 +102,7 @@ impl Observer {
 
     /// Turns messages that came after their turn into memory, without a model, which is only called for whole turns.
     /// `None` if another process stored them first.
-    fn remember_late(
+    fn store_late_messages(
         store: &Store,
         of: TurnRef,
         TurnMessages { said, digest, read, .. }: TurnMessages,

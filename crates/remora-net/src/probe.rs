@@ -20,7 +20,7 @@ pub enum Reached {
 }
 
 /// Connects to the host of a base URL and closes the connection.
-pub fn reach(base_url: &str, variable: &dyn Fn(&str) -> Option<String>) -> Reached {
+pub fn probe(base_url: &str, variable: &dyn Fn(&str) -> Option<String>) -> Reached {
     let url = match Url::parse(base_url) {
         Ok(url) => url,
         Err(error) => return Reached::No(error.to_string()),

@@ -12,10 +12,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Delay after the first failure, which is often the only one.
-const SHORT: Duration = Duration::from_secs(2);
-const LONG: Duration = Duration::from_mins(1);
+const FIRST_DELAY: Duration = Duration::from_secs(2);
+const RETRY_DELAY: Duration = Duration::from_mins(1);
 /// Delay for other callers while a probe is in progress.
-const WHILE_PROBING: Duration = Duration::from_secs(5);
+const PROBE_DELAY: Duration = Duration::from_secs(5);
 
 /// Decides when a provider may be called.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +23,7 @@ pub struct RetryClock {
     failures: u32,
     not_before: Option<Time>,
     probing: bool,
-    trouble: Option<Outage>,
+    outage: Option<Outage>,
 }
 
 /// Why a provider is not available.
@@ -50,14 +50,14 @@ impl RetryClock {
             return Err(not_before.since(now));
         }
         if self.probing {
-            return Err(WHILE_PROBING);
+            return Err(PROBE_DELAY);
         }
         self.probing = true;
         Ok(())
     }
 
     /// The caller abandoned the request, so its outcome is unknown. The next caller may probe.
-    pub fn was_left(&mut self) {
+    pub fn abandoned(&mut self) {
         self.probing = false;
     }
 
@@ -68,7 +68,7 @@ impl RetryClock {
 
     /// The provider did not answer. Returns how long to wait.
     pub fn failed(&mut self, reason: &str, retry_after: Option<Duration>, now: Time) -> Duration {
-        let usual = if self.failures == 0 { SHORT } else { LONG };
+        let usual = if self.failures == 0 { FIRST_DELAY } else { RETRY_DELAY };
         let wait = jittered(usual.max(retry_after.unwrap_or_default()));
         self.failures = self.failures.saturating_add(1);
         self.probing = false;
@@ -76,13 +76,13 @@ impl RetryClock {
         let next_try = now.after(wait);
         // Several calls may have started before the first failure; the latest time counts.
         self.not_before = self.not_before.max(Some(next_try));
-        let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
-        self.trouble = Some(Outage { reason: reason.to_owned(), since, next_try });
+        let since = self.outage.as_ref().map_or(now, |outage| outage.since);
+        self.outage = Some(Outage { reason: reason.to_owned(), since, next_try });
         wait
     }
 
-    pub fn trouble(&self) -> Option<&Outage> {
-        self.trouble.as_ref()
+    pub fn outage(&self) -> Option<&Outage> {
+        self.outage.as_ref()
     }
 }
 
@@ -99,49 +99,49 @@ mod tests {
 
     #[test]
     fn an_outage_costs_one_probe_a_minute_for_all_callers() {
-        let mut patience = RetryClock::default();
+        let mut clock = RetryClock::default();
         let start = Time(0);
-        assert_eq!(patience.admit(start), Ok(()));
-        patience.failed("down", None, start);
+        assert_eq!(clock.admit(start), Ok(()));
+        clock.failed("down", None, start);
         let mut asked_at = Vec::new();
         for second in 0..600 {
             let now = start.after(Duration::from_secs(second));
             // Many sessions try at once.
             for _ in 0..20 {
-                if patience.admit(now).is_ok() {
+                if clock.admit(now).is_ok() {
                     asked_at.push(second);
-                    patience.failed("down", None, now);
+                    clock.failed("down", None, now);
                 }
             }
         }
         assert!((2..=4).contains(&asked_at[0]), "{asked_at:?}");
         assert!(asked_at.windows(2).all(|pair| pair[1] - pair[0] >= 60), "{asked_at:?}");
         assert!(asked_at.len() >= 8, "it does not give up: {asked_at:?}");
-        assert_eq!(patience.trouble().unwrap().since, start);
-        patience.answered();
-        assert_eq!(patience.admit(start), Ok(()));
-        assert_eq!(patience.trouble(), None);
+        assert_eq!(clock.outage().unwrap().since, start);
+        clock.answered();
+        assert_eq!(clock.admit(start), Ok(()));
+        assert_eq!(clock.outage(), None);
     }
 
     #[test]
     fn one_probe_at_a_time() {
-        let mut patience = RetryClock::default();
-        patience.failed("down", None, Time(0));
+        let mut clock = RetryClock::default();
+        clock.failed("down", None, Time(0));
         let later = Time(0).after(Duration::from_secs(5));
-        assert_eq!(patience.admit(later), Ok(()));
-        assert_eq!(patience.admit(later), Err(WHILE_PROBING));
-        patience.was_left();
-        assert_eq!(patience.admit(later), Ok(()));
-        assert_eq!(patience.admit(later), Err(WHILE_PROBING));
-        patience.answered();
-        assert_eq!(patience.admit(later), Ok(()));
+        assert_eq!(clock.admit(later), Ok(()));
+        assert_eq!(clock.admit(later), Err(PROBE_DELAY));
+        clock.abandoned();
+        assert_eq!(clock.admit(later), Ok(()));
+        assert_eq!(clock.admit(later), Err(PROBE_DELAY));
+        clock.answered();
+        assert_eq!(clock.admit(later), Ok(()));
     }
 
     #[test]
     fn the_requested_delay_is_honoured() {
-        let mut patience = RetryClock::default();
+        let mut clock = RetryClock::default();
         let hour = Duration::from_hours(1);
-        assert!(patience.failed("slow down", Some(hour), Time(0)) >= hour);
-        assert!(patience.admit(Time(0).after(hour / 2)).is_err());
+        assert!(clock.failed("slow down", Some(hour), Time(0)) >= hour);
+        assert!(clock.admit(Time(0).after(hour / 2)).is_err());
     }
 }

@@ -9,7 +9,7 @@ const MIN_WORD_LEN: usize = 3;
 
 /// A sentence as the user typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct UserSentence {
     pub(super) text: String,
     /// In lower case, without quotations and without the opening words.
     words: Vec<String>,
@@ -18,7 +18,7 @@ pub(super) struct Said {
     pub(super) is_question: bool,
 }
 
-impl Said {
+impl UserSentence {
     pub(super) fn new(sentence: &str) -> Self {
         let text = unwrapped(sentence);
         let mut words = words(&without_quotes(text));
@@ -63,18 +63,19 @@ impl Said {
 
     /// Whether it is about this moment or this piece of work.
     pub(super) fn is_of_the_task(&self) -> bool {
-        let is_place = |at: usize| self.word(at + 1).is_some_and(|next| PLACES.contains(&next));
-        let points = |(at, word): (usize, &String)| THIS.contains(&word.as_str()) && !is_place(at);
-        self.has(TEMPORARY) && !self.has(super::words::FROM_NOW_ON)
-            || self.words.iter().enumerate().any(points)
+        let is_temporary = self.has(TEMPORARY) && !self.has(super::words::FROM_NOW_ON);
+        is_temporary || self.after_this().any(|next| !next.is_some_and(|next| PLACES.contains(&next)))
     }
 
     /// Whether it names the project as the place where it applies.
     pub(super) fn names_the_project(&self) -> bool {
-        let points = |(at, word): (usize, &String)| {
-            THIS.contains(&word.as_str()) && self.word(at + 1).is_some_and(|next| PLACES.contains(&next))
-        };
-        self.words.iter().enumerate().any(points)
+        self.after_this().flatten().any(|next| PLACES.contains(&next))
+    }
+
+    /// The word after each "this"; `None` at the end of the sentence.
+    fn after_this(&self) -> impl Iterator<Item = Option<&str>> {
+        let this = (0..self.len()).filter(|at| THIS.contains(&self.words[*at].as_str()));
+        this.map(|at| self.word(at + 1))
     }
 }
 
@@ -116,8 +117,8 @@ fn starts(words: &[String], phrase: &str) -> Option<usize> {
 }
 
 fn words(text: &str) -> Vec<String> {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '`' | '-');
-    let parts = text.split(|c: char| !is_part(c)).map(|word| word.replace('’', "'").to_lowercase());
+    let parts = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '`' | '-')));
+    let parts = parts.map(|word| word.replace('’', "'").to_lowercase());
     let parts = parts.map(|word| word.trim_matches(['\'', '-']).to_owned()).filter(|word| !word.is_empty());
     parts.flat_map(|word| pieces(&word).map(str::to_owned).collect::<Vec<_>>()).collect()
 }
