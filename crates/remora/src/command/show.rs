@@ -1,6 +1,7 @@
 use clap::Args;
 use remora_app::Runtime as _;
 use remora_app::caller::REACH_HINT;
+use remora_app::present::RecordJson;
 use remora_app::records::{self, Record, WholeSession};
 use remora_core::event::{Body, ToolCall, ToolUse};
 use remora_core::feedback::Feedback;
@@ -35,6 +36,7 @@ pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
         (batch.found, batch.unknown)
     };
     if app.json {
+        let found: Vec<RecordJson> = found.into_iter().map(RecordJson::from).collect();
         match found.as_slice() {
             [record] if arguments.ids.len() == 1 => output::json(record)?,
             // Without any record, only the error is printed.
