@@ -1,12 +1,15 @@
-//! How records are shown: their JSON, once for commands, HTTP and the stream.
+//! How records are shown, once for all doors: their JSON, their parts for people and models ([`RecordView`]), and the
+//! remarks beside them in lists ([`Remarks`]).
 //!
 //! The store's rows carry no presentation. Each has one JSON form here, made by `From`, and doors serialise nothing
 //! else. The names in the OpenAPI document are part of the interface and keep those of the rows.
 
 mod injections;
 mod records;
+mod remarks;
 mod state;
 mod times;
+mod view;
 
 use serde::{Serialize, Serializer};
 
@@ -15,11 +18,13 @@ pub use records::{
     BeforeJson, EventJson, FactJson, JudgedJson, NoteJson, ObservationJson, ProjectJson, RecordJson,
     RevisionJson, SessionJson, SummaryJson, TurnJson, WholeSessionJson,
 };
+pub use remarks::{IdStyle, Remarks, superseded};
 pub use state::{
     AuditJson, BacklogJson, ClaudeMemRowsJson, CountsJson, ErasedJson, ForgettingJson, QueueCountsJson,
     ReasonJson, SpentJson,
 };
 pub(crate) use times::{Created, created};
+pub use view::{PartContent, PartName, RecordPart, RecordView};
 
 /// Serialises a row in an answer of a use case as its JSON form `J`.
 pub(crate) fn one<J, R, S>(row: &R, serializer: S) -> Result<S::Ok, S::Error>
