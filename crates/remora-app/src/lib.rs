@@ -13,13 +13,15 @@
 //! | `transfer`: [`import`], [`export`] | exchanges memory with other programs |
 //! | `operate`: [`install`], [`context_files`], [`settings`], [`status`], [`stats`], [`costs`], [`notes`], [`index`], [`queue`], [`pause`], [`backup`], [`projects`], [`doctor`] | runs and maintains Remora |
 //!
-//! This crate knows no wire format, no HTTP, and no output format.
+//! [`present`] has the JSON of what the use cases return. This crate knows no host's wire format, no HTTP, and no
+//! terminal.
 
 pub mod caller;
 pub mod capture;
 mod error;
 mod memory;
 mod operate;
+pub mod present;
 pub mod recall;
 mod runtime;
 mod scope;

@@ -1,16 +1,15 @@
 //! A whole record as text and as data. All stored texts in it have been made safe.
 
-use remora_app::records::{self, Record, WholeSession};
+use remora_app::present::{IdStyle, PartContent, RecordPart, RecordView, Remarks};
+use remora_app::records::{self, Record};
 use remora_app::session_summary::SessionSummary;
 use remora_core::context::{safe, safe_text, tokens};
-use remora_core::document::{RecordId, RecordKind};
 use remora_core::text::{Excerpt, ExcerptLimit};
 use remora_core::time::Time;
-use remora_store::notes::NoteRow;
-use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SummaryRow};
+use remora_store::ObservationRow;
 use serde_json::{Map, Value, json};
 
-use crate::answer::{Line, lines};
+use crate::answer::Line;
 
 /// Length limits for titles and names, in characters.
 const MAX_TITLE_LEN: usize = 300;
@@ -39,40 +38,41 @@ enum Part {
     Words(Vec<String>),
 }
 
+impl From<RecordView> for Shown {
+    fn from(view: RecordView) -> Self {
+        let RecordView { id, kind, at, project, title, parts } = view;
+        Self {
+            id: safe(&id, MAX_NAME_LEN),
+            kind,
+            at,
+            project: project.map(|name| safe(&name, MAX_NAME_LEN)),
+            title: safe(&title, MAX_TITLE_LEN),
+            parts: parts.into_iter().filter_map(painted).collect(),
+        }
+    }
+}
+
+/// A part with its heading. `None` if nothing of its text is safe.
+fn painted(RecordPart { name, content }: RecordPart) -> Option<(&'static str, Part)> {
+    let part = match content {
+        PartContent::Text(text) => Part::Text(safe_text(&text)),
+        PartContent::List(texts) => Part::List(texts.iter().map(|text| safe_text(text)).collect()),
+        PartContent::Words(words) => {
+            Part::Words(words.iter().map(|word| safe(word, MAX_TITLE_LEN)).collect())
+        }
+        PartContent::Record(id) => Part::Text(IdStyle::Hash.id(id)),
+        PartContent::Records(ids) => Part::Words(ids.into_iter().map(|id| IdStyle::Hash.id(id)).collect()),
+        PartContent::Time(at) => Part::Text(at.iso()),
+        PartContent::Turns(turns) => Part::List(
+            turns.iter().map(|(id, prompt)| format!("{id}: {}", safe(prompt, MAX_PROMPT_LEN))).collect(),
+        ),
+    };
+    (part != Part::Text(String::new())).then(|| (name.heading(), part))
+}
+
 impl Shown {
     pub(crate) fn new(record: &Record) -> Self {
-        match record {
-            Record::Observation(row) => of_observation(row),
-            Record::Summary(row) => of_summary(row),
-            Record::Turn(row) => of_turn(row),
-            Record::Fact(row) => of_fact(row),
-            Record::Note(row) => of_note(row),
-            Record::Event(row) => of_event(row),
-            Record::Session(whole) => of_session(whole),
-        }
-    }
-
-    fn part(mut self, name: &'static str, text: &str) -> Self {
-        let text = safe_text(text);
-        if !text.is_empty() {
-            self.parts.push((name, Part::Text(text)));
-        }
-        self
-    }
-
-    fn list(mut self, name: &'static str, texts: &[String]) -> Self {
-        if !texts.is_empty() {
-            self.parts.push((name, Part::List(texts.iter().map(|text| safe_text(text)).collect())));
-        }
-        self
-    }
-
-    fn words(mut self, name: &'static str, words: &[String]) -> Self {
-        if !words.is_empty() {
-            self.parts
-                .push((name, Part::Words(words.iter().map(|word| safe(word, MAX_TITLE_LEN)).collect())));
-        }
-        self
+        RecordView::from(record).into()
     }
 
     /// Shortens the longest texts until the record has at most `most` tokens.
@@ -144,132 +144,15 @@ fn below(text: &str) -> String {
     text.replace('\n', "\n    ")
 }
 
-fn begin(kind: RecordKind, number: i64, at: Time, title: &str) -> Shown {
-    Shown {
-        id: RecordId { kind, number }.to_string(),
-        kind: kind.name(),
-        at,
-        project: None,
-        title: safe(title, MAX_TITLE_LEN),
-        parts: Vec::new(),
-    }
-}
-
-fn of_observation(row: &ObservationRow) -> Shown {
-    let observation = &row.observation;
-    let mut shown = begin(RecordKind::Observation, row.id.0, row.created_at, &observation.title);
-    shown.kind = observation.kind.name();
-    shown.project = Some(safe(&row.project, MAX_NAME_LEN));
-    shown
-        .part("subtitle", &observation.subtitle)
-        .part("narrative", &observation.narrative)
-        .list("facts", &observation.facts)
-        .words("concepts", &observation.concepts)
-        .words("files read", &observation.files_read)
-        .words("files modified", &observation.files_modified)
-        .part("superseded by", &row.superseded_by.map(|by| format!("#{by}")).unwrap_or_default())
-        .words("replaces", &row.replaces.iter().map(|id| format!("#{id}")).collect::<Vec<_>>())
-}
-
-fn of_summary(row: &SummaryRow) -> Shown {
-    let summary = &row.summary;
-    let mut shown = begin(RecordKind::Summary, row.id.0, row.created_at, &summary.request);
-    shown.project = Some(safe(&row.project, MAX_NAME_LEN));
-    with_summary(shown, row)
-}
-
-fn with_summary(shown: Shown, row: &SummaryRow) -> Shown {
-    let summary = &row.summary;
-    shown
-        .part("investigated", &summary.investigated)
-        .part("learned", &summary.learned)
-        .part("completed", &summary.completed)
-        .part("next steps", &summary.next_steps)
-        .part("notes", &summary.notes)
-        .words("files read", &summary.files_read)
-        .words("files edited", &summary.files_edited)
-}
-
-fn of_turn(row: &PromptRow) -> Shown {
-    begin(RecordKind::Turn, row.id.0, row.created_at, &row.text)
-        .part("prompt", &row.text)
-        .part("answer", row.closing_message.as_deref().unwrap_or_default())
-}
-
-fn of_fact(row: &FactRow) -> Shown {
-    let mut shown = begin(RecordKind::Fact, row.id.0, row.valid_from, &row.fact.key);
-    shown.project = row.project.as_deref().map(|name| safe(name, MAX_NAME_LEN));
-    shown
-        .part("value", &row.fact.value)
-        .part("source", &row.fact.source.to_string())
-        .part("valid until", &row.valid_to.map(Time::iso).unwrap_or_default())
-}
-
-fn of_note(row: &NoteRow) -> Shown {
-    begin(RecordKind::Note, row.id.0, row.changed_at, &row.title)
-        .part("path", &row.path)
-        .words("tags", &row.tags)
-        .part("text", &row.text)
-}
-
-fn of_event(row: &EventRow) -> Shown {
-    let title = row.tool.as_deref().unwrap_or(&row.kind);
-    let payload = row.payload.as_ref().and_then(|body| serde_json::to_string_pretty(body).ok());
-    begin(RecordKind::Event, row.id.0, row.created_at, title)
-        .part("status", &row.status)
-        .words("files", &row.files)
-        .part("payload", payload.as_deref().unwrap_or_default())
-}
-
-fn of_session(whole: &WholeSession) -> Shown {
-    let turns: Vec<String> = whole
-        .turns
-        .iter()
-        .map(|turn| format!("t{}: {}", turn.id, safe(&turn.text, MAX_PROMPT_LEN)))
-        .collect();
-    let row = &whole.session;
-    Shown {
-        id: safe(&row.content_session_id, MAX_NAME_LEN),
-        kind: "session",
-        at: row.started_at,
-        project: Some(safe(&row.project, MAX_NAME_LEN)),
-        title: safe(row.title.as_deref().unwrap_or_default(), MAX_TITLE_LEN),
-        parts: Vec::new(),
-    }
-    .part("host", &row.host)
-    .part("status", &row.status)
-    .list("turns", &turns)
-}
-
 /// A session with its summary and an index of its observations.
 pub(crate) fn session_summary(found: &SessionSummary) -> Shown {
-    let row = &found.session;
-    let request = found.summary.as_ref().map(|summary| summary.summary.request.as_str());
-    let mut shown = Shown {
-        id: match &found.summary {
-            Some(summary) => format!("s{}", summary.id),
-            None => safe(&row.content_session_id, MAX_NAME_LEN),
-        },
-        kind: if found.summary.is_some() { "summary" } else { "session" },
-        at: row.started_at,
-        project: Some(safe(&row.project, MAX_NAME_LEN)),
-        title: safe(request.or(row.title.as_deref()).unwrap_or_default(), MAX_TITLE_LEN),
-        parts: Vec::new(),
+    let mut shown = Shown::from(RecordView::from(found));
+    let latest = found.observations.iter().rev().take(MAX_LINES);
+    let index: Vec<String> = latest.map(|row| safe_text(&line(row).to_string())).collect();
+    if !index.is_empty() {
+        shown.parts.push(("observations", Part::List(index)));
     }
-    .part("session", &row.content_session_id)
-    .part("host", &row.host)
-    .part("status", &row.status);
-    if let Some(summary) = &found.summary {
-        shown = with_summary(shown, summary);
-    }
-    let index: Vec<Line> = found.observations.iter().rev().take(MAX_LINES).map(line).collect();
-    let index: Vec<String> = index.iter().map(|line| lines(std::slice::from_ref(line))).collect();
-    shown.list("observations", &index)
-}
-
-/// The remark on a record that another one replaces.
-pub(crate) fn superseded(by: Option<RecordId>) -> String {
-    by.map(|by| format!("superseded by #{by}")).unwrap_or_default()
+    shown
 }
 
 /// An observation as a line of an index.
@@ -283,7 +166,7 @@ pub(crate) fn line(row: &ObservationRow) -> Line {
         project: None,
         title: observation.title.clone(),
         snippet: String::new(),
-        remark: superseded(row.superseded_by),
+        remark: Remarks::from(row).text(IdStyle::Hash),
     }
     .fitted()
 }

@@ -1,15 +1,12 @@
 //! Counts of all records and of the queue. Events in the spool count as pending, because they are captured, though
 //! the database does not have them yet.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::capture::enqueue;
 use crate::handles::Queue;
 use crate::records::event::state;
 use crate::{Store, StoreError, spool};
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     pub sessions: i64,
     pub prompts: i64,
@@ -28,7 +25,7 @@ pub struct Counts {
 }
 
 /// Counts of queued events by state, as in [`Counts`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueCounts {
     pub pending: i64,
     pub processing: i64,

@@ -6,13 +6,11 @@ use remora_core::ids::{FactId, ProjectId, SessionId};
 use remora_core::time::Time;
 use remora_data::new_uuid;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::context_files::changed_in_place;
 use crate::handles::Facts;
 use crate::search::documents;
-use crate::{SavedBy, StoreError, forget, laid_down, retention, times};
+use crate::{SavedBy, StoreError, forget, laid_down, retention};
 
 mod by_hand;
 
@@ -31,33 +29,22 @@ pub struct NewFact {
 }
 
 /// A stored fact.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FactRow {
     pub id: FactId,
     pub scope: FactScope,
     /// Set if it holds in one project only.
     pub project: Option<String>,
     pub project_id: Option<ProjectId>,
-    #[serde(flatten)]
     pub fact: Fact,
     pub session_id: Option<SessionId>,
     pub prompt_number: Option<i64>,
-    #[serde(flatten, serialize_with = "times::valid_from")]
-    #[schemars(with = "times::ValidFrom")]
     pub valid_from: Time,
     /// `None` if it still holds.
-    #[serde(flatten, serialize_with = "times::valid_to")]
-    #[schemars(with = "times::ValidTo")]
     pub valid_to: Option<Time>,
     /// When the same value was last stated again.
-    #[serde(flatten, serialize_with = "times::confirmed")]
-    #[schemars(with = "times::Confirmed")]
     pub confirmed_at: Option<Time>,
-    #[serde(flatten, serialize_with = "times::created")]
-    #[schemars(with = "times::Created")]
     pub created_at: Time,
-    #[serde(flatten, serialize_with = "times::updated")]
-    #[schemars(with = "times::Updated")]
     pub updated_at: Time,
 }
 

@@ -7,13 +7,11 @@ use remora_core::ids::ObservationId;
 use remora_core::time::Time;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::context_files::changed_in_place;
 use crate::handles::Records;
 use crate::injections::{Moment, Retrieval};
-use crate::{Batch, SavedBy, Store, StoreError, laid_down, log, retention, times, wrong};
+use crate::{Batch, SavedBy, Store, StoreError, laid_down, log, retention, wrong};
 
 /// Columns for [`read`], of `observation_feedback AS f`, which may have no row.
 macro_rules! feedback_columns {
@@ -98,10 +96,8 @@ pub(crate) fn count_cited(db: &Connection, batch: &Batch, project: i64) -> Resul
 }
 
 /// An observation after a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judged {
-    #[serde(flatten, serialize_with = "times::pinned")]
-    #[schemars(with = "times::Pinned")]
     pub pinned_at: Option<Time>,
     pub feedback: Feedback,
 }

@@ -33,7 +33,6 @@ mod schema;
 pub mod search;
 mod sessions;
 mod store;
-pub mod times;
 mod writing;
 mod wrong;
 

@@ -44,7 +44,7 @@ pub struct KnownNote {
 }
 
 /// A complete note.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteRow {
     pub id: NoteId,
     pub path: String,

@@ -4,12 +4,10 @@ use remora_core::document::RecordId;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Row, ToSql};
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use crate::{Store, StoreError, times};
+use crate::{Store, StoreError};
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SessionRow {
     pub id: SessionId,
     pub host: String,
@@ -24,14 +22,8 @@ pub struct SessionRow {
     pub pending: i64,
     /// The first prompt.
     pub title: Option<String>,
-    #[serde(flatten, serialize_with = "times::started")]
-    #[schemars(with = "times::Started")]
     pub started_at: Time,
-    #[serde(flatten, serialize_with = "times::last_activity")]
-    #[schemars(with = "times::LastActivity")]
     pub last_activity_at: Time,
-    #[serde(flatten, serialize_with = "times::completed")]
-    #[schemars(with = "times::Completed")]
     pub completed_at: Option<Time>,
 }
 

@@ -9,6 +9,7 @@ use remora_store::{Contradiction, FactRow, FactsOf, NewFact, SavedBy, SetFact, S
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::present::{self, FactJson};
 use crate::records::record_id;
 use crate::{AppError, ProjectSelector, Runtime, project};
 
@@ -22,12 +23,14 @@ const TRUST_OF_PROGRAM: f64 = 0.7;
 /// A fact with its session and the statements that contradict it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "present::one::<FactJson, _, _>")]
+    #[schemars(with = "FactJson")]
     pub row: FactRow,
     /// Session in which it was stated, by its host's id.
     pub session: Option<String>,
     /// Contradicting statements that are not resolved yet, latest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "present::list::<FactJson, _, _>")]
+    #[schemars(with = "Vec<FactJson>")]
     pub conflicts: Vec<FactRow>,
 }
 
@@ -48,7 +51,8 @@ pub struct SetRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Set {
     pub fact: Entry,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "present::optional::<FactJson, _, _>")]
+    #[schemars(with = "Option<FactJson>")]
     pub before: Option<FactRow>,
 }
 

@@ -15,6 +15,7 @@ use remora_store::{SavedBy, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::present::{self, ReasonJson};
 use crate::records::record_id;
 use crate::search::repeats::repeats;
 use crate::search::{MAX_LIMIT, SearchRequest, date};
@@ -142,6 +143,8 @@ pub struct Planned {
     pub project: Option<String>,
     pub created_at: String,
     pub created_at_epoch: Time,
+    #[serde(serialize_with = "present::one::<ReasonJson, _, _>")]
+    #[schemars(with = "ReasonJson")]
     pub reason: Reason,
     /// Only set for similar records.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@ use remora_store::{FactRow, Judged, ObservationRow, SavedBy, Selection, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::present::{self, FactJson, JudgedJson};
 use crate::records::{Record, record, record_id};
 use crate::{AppError, ProjectSelector, Runtime, project};
 
@@ -29,6 +30,8 @@ pub struct JudgeRequest {
 #[serde(untagged)]
 pub enum JudgedRecord {
     Observation(Box<JudgedObservation>),
+    #[serde(serialize_with = "present::one::<FactJson, _, _>")]
+    #[schemars(with = "FactJson")]
     Fact(Box<FactRow>),
     TurnOrSummary(JudgedTurnOrSummary),
 }
@@ -38,7 +41,8 @@ pub struct JudgedObservation {
     #[serde(skip)]
     pub row: ObservationRow,
     pub id: ObservationId,
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "present::one::<JudgedJson, _, _>")]
+    #[schemars(with = "JudgedJson")]
     pub judged: Judged,
 }
 

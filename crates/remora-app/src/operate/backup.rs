@@ -7,7 +7,6 @@ use remora_core::settings;
 use remora_core::time::Time;
 use remora_store::backup::{self, Backup, Contents, LastCheck, Restored};
 use remora_store::{DataDir, Store, StoreError, spool};
-use serde::Serialize;
 
 use crate::AppError;
 
@@ -27,7 +26,7 @@ pub fn last_check(dir: &DataDir) -> Option<LastCheck> {
 }
 
 /// A new backup, and the old ones removed by the rotation.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Made {
     pub backup: Backup,
     pub removed: Vec<Backup>,
@@ -72,9 +71,8 @@ pub fn check(dir: &DataDir) -> Result<LastCheck, StoreError> {
 }
 
 /// Result of a restore.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Recovery {
-    #[serde(flatten)]
     pub restored: Restored,
     pub contents: Option<Contents>,
     /// Newer backups that are damaged, too.

@@ -6,7 +6,6 @@ use remora_core::settings::{OverBudget, Settings};
 use remora_core::time::Time;
 use remora_store::injections::{Injected, Moment};
 use remora_store::{Backlog, BacklogOf, Spent, Store, Usage, UsageQuery};
-use serde::Serialize;
 
 use crate::{AppError, ProjectSelector, Runtime, project};
 
@@ -20,7 +19,7 @@ pub struct CostsRequest {
     pub days: u16,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Costs {
     /// Every day, oldest first, including days without a call.
     pub days: Vec<Day>,
@@ -34,7 +33,7 @@ pub struct Costs {
 }
 
 /// Totals of several calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sum {
     pub calls: u64,
     pub failed: u64,
@@ -67,7 +66,7 @@ impl Sum {
 }
 
 /// A day in the user's time zone.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Day {
     pub start: Time,
     pub spent: Sum,
@@ -75,14 +74,14 @@ pub struct Day {
 }
 
 /// Totals of one provider, model or project.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Share {
     pub name: String,
     pub spent: Sum,
 }
 
 /// Number and size of injections.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Injections {
     pub times: u64,
     pub tokens: u64,
@@ -99,7 +98,7 @@ impl Injections {
 }
 
 /// The tokens that injections take in the agents' context. Each is counted once, when it is injected.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Overhead {
     pub total: Injections,
     pub moments: Vec<(Moment, Injections)>,
@@ -117,7 +116,7 @@ impl Overhead {
 
 /// The limits, how much of them is used today, and what happens when they are reached. They apply to all projects
 /// together.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     pub provider: &'static str,
     pub spent_today: Spent,

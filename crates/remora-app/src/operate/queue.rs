@@ -8,6 +8,7 @@ use remora_observer::{Drained, Observer};
 use remora_store::{EventRow, FailedAction, QueuedEvents, StoreError, Which};
 use serde::Serialize;
 
+use crate::present::{self, EventJson};
 use crate::{AppError, Runtime, files, records};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,6 +19,7 @@ pub struct Queue {
     pub failed: i64,
     pub total: i64,
     /// Oldest first, up to the requested limit.
+    #[serde(serialize_with = "present::list::<EventJson, _, _>")]
     pub events: Vec<EventRow>,
 }
 

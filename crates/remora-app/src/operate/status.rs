@@ -16,10 +16,13 @@ use remora_store::{
 };
 use serde::Serialize;
 
+use crate::present::{self, BacklogJson, CountsJson, SpentJson};
+
 #[derive(Debug, Serialize)]
 pub struct Status {
     pub version: &'static str,
     pub data_dir: String,
+    #[serde(serialize_with = "present::one::<CountsJson, _, _>")]
     pub counts: Counts,
     pub projects: Vec<Project>,
     pub capture: Capture,
@@ -86,7 +89,9 @@ pub struct Observer {
     /// Why the provider is not available at the moment.
     pub trouble: Option<Outage>,
     /// Events that the built-in observer has processed and the model has not.
+    #[serde(serialize_with = "present::optional::<BacklogJson, _, _>")]
     pub waiting: Option<Backlog>,
+    #[serde(serialize_with = "present::one::<SpentJson, _, _>")]
     pub spent_today: Spent,
     pub daily_tokens: u64,
     pub daily_usd: f64,

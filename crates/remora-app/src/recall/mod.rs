@@ -28,6 +28,8 @@ use serde::{Deserialize, Serialize};
 pub use candidates::{Candidate, Outcome};
 pub use passages::{Evidence, Gate, ScoredPassage};
 
+use crate::present::{self, ItemJson};
+
 /// Characters of a prompt that are logged with its injection.
 const PREVIEW: usize = 120;
 
@@ -37,7 +39,8 @@ pub struct Injection {
     #[serde(rename = "context")]
     pub text: String,
     pub tokens: u64,
-    #[serde(rename = "memories")]
+    #[serde(rename = "memories", serialize_with = "present::list::<ItemJson, _, _>")]
+    #[schemars(with = "Vec<ItemJson>")]
     pub items: Vec<Item>,
     /// Why the search was incomplete, if it was.
     #[serde(default)]

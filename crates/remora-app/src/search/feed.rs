@@ -6,11 +6,11 @@ use std::collections::hash_map::Entry;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use remora_store::{
-    EventRow, ObservationRow, Page, PromptRow, RunningTurn, Selection, Store, StoreError, SummaryRow, times,
+    EventRow, ObservationRow, Page, PromptRow, RunningTurn, Selection, Store, StoreError, SummaryRow,
 };
 use serde::Serialize;
 
-use crate::{AppError, Runtime, files};
+use crate::{AppError, Runtime, files, present};
 
 /// Tool calls shown for each running turn.
 const EVENTS: u32 = 6;
@@ -49,7 +49,7 @@ pub struct ToolEvent {
     /// Relative to the project's root, or full paths if they are elsewhere.
     pub files: Vec<String>,
     pub outcome: Option<String>,
-    #[serde(flatten, serialize_with = "times::created")]
+    #[serde(flatten, serialize_with = "present::created")]
     pub created_at: Time,
 }
 

@@ -11,13 +11,11 @@ use remora_store::{
     EventRow, FactRow, ObservationRow, Page, PromptRow, Selection, SessionQuery, SessionRow, Store,
     SummaryRow,
 };
-use serde::{Serialize, Serializer};
 
 use crate::{AppError, ProjectSelector, Reach, Runtime, project, project_or_global, session};
 
 /// A whole record.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "kind_of_record", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Record {
     Observation(Box<ObservationRow>),
     Summary(Box<SummaryRow>),
@@ -29,18 +27,11 @@ pub enum Record {
 }
 
 /// A session with everything that happened in it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WholeSession {
-    #[serde(flatten)]
     pub session: SessionRow,
     pub turns: Vec<PromptRow>,
-    /// Serialized without payloads, because each event can be fetched by its own id.
-    #[serde(rename = "event_list", serialize_with = "without_payloads")]
     pub events: Vec<EventRow>,
-}
-
-fn without_payloads<S: Serializer>(events: &[EventRow], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(events.iter().map(|event| EventRow { payload: None, ..event.clone() }))
 }
 
 /// Returns the records with these ids. A fetched observation counts as used.

@@ -5,6 +5,7 @@ use remora_store::injections::{RetrievalRow, WhichRetrievals};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::present::{self, RetrievalJson};
 use crate::{AppError, ProjectSelector, Runtime, project, session_id};
 
 /// Selects injections.
@@ -19,7 +20,8 @@ pub struct RetrievalsRequest {
 /// One injection with its totals.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Retrieved {
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "present::one::<RetrievalJson, _, _>")]
+    #[schemars(with = "RetrievalJson")]
     pub row: RetrievalRow,
     /// The program it was injected into: a host, or a channel with a name of its own.
     pub channel: String,

@@ -3,7 +3,6 @@
 use remora_core::document::{RecordId, RecordKind};
 use remora_core::ids::SessionId;
 use remora_store::{ObservationRow, Selection, SessionQuery, SessionRow, Store, SummaryRow};
-use serde::Serialize;
 
 use crate::records::record_id;
 use crate::{AppError, ProjectSelector, Runtime, project, session};
@@ -18,7 +17,7 @@ pub enum WhichSummary {
     Of(String),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SessionSummary {
     pub session: SessionRow,
     /// `None` before the first turn was observed.

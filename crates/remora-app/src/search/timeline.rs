@@ -9,13 +9,13 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::memory::ObservationType;
 use remora_core::text::one_line;
 use remora_core::time::Time;
-use remora_store::{ObservationRow, PromptRow, Selection, Store, SummaryRow, times};
+use remora_store::{ObservationRow, PromptRow, Selection, Store, SummaryRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::records::Record;
 use crate::search::SearchRequest;
-use crate::{AppError, ProjectSelector, Runtime, records, scope};
+use crate::{AppError, ProjectSelector, Runtime, present, records, scope};
 
 /// A record on a timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -31,8 +31,8 @@ pub struct TimelineEntry {
     pub project: String,
     pub project_id: ProjectId,
     pub session_id: SessionId,
-    #[serde(flatten, serialize_with = "times::created")]
-    #[schemars(with = "times::Created")]
+    #[serde(flatten, serialize_with = "present::created")]
+    #[schemars(with = "present::Created")]
     pub created_at: Time,
 }
 

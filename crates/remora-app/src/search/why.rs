@@ -9,6 +9,7 @@ use remora_store::injections::{Item, RetrievalRow, WhichRetrievals};
 use remora_store::{Selection, Store};
 use serde::Serialize;
 
+use crate::present::{self, ItemJson, RetrievalJson};
 use crate::records::{self, Record, record};
 use crate::{AppError, ProjectSelector, Runtime, project, session};
 
@@ -28,7 +29,7 @@ pub enum WhyRequest {
 /// One injection with its records.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Why {
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "present::one::<RetrievalJson, _, _>")]
     pub row: RetrievalRow,
     pub lines: Vec<Line>,
 }
@@ -36,7 +37,7 @@ pub struct Why {
 /// One record that was injected.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Line {
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "present::one::<ItemJson, _, _>")]
     pub item: Item,
     /// Its text as stored now; `None` if it was removed.
     pub says: Option<String>,

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use remora_app::present::{IdStyle, Remarks};
 use remora_app::search::{MAX_LIMIT, MAX_OFFSET, SearchRequest};
 use remora_app::{AppError, ProjectSelector, Runtime, records};
 use remora_core::document::RecordId;
@@ -118,16 +119,9 @@ pub(crate) async fn index<M: Memory>(asker: &Asker<M>, request: SearchRequest) -
 }
 
 fn line(hit: &Hit, costs: &BTreeMap<RecordId, u64>, selector: &ProjectSelector) -> Line {
-    let mut remarks = Vec::new();
-    if let Some(by) = hit.superseded_by {
-        remarks.push(format!("superseded by #{by}"));
-    }
-    if let Some(also) = hit.duplicates.first() {
-        remarks.push(format!("also #{also}"));
-    }
-    if hit.why.waiting {
-        remarks.push("not observed yet".to_owned());
-    }
+    // A line has no room for more than one duplicate.
+    let duplicates = hit.duplicates.get(..1).unwrap_or_default();
+    let remarks = Remarks { duplicates, ..hit.into() };
     let project = hit.project.clone().filter(|_| *selector == ProjectSelector::All);
     Line {
         id: hit.id.to_string(),
@@ -137,7 +131,7 @@ fn line(hit: &Hit, costs: &BTreeMap<RecordId, u64>, selector: &ProjectSelector) 
         project,
         title: hit.title.clone(),
         snippet: hit.snippet.text.clone(),
-        remark: remarks.join("; "),
+        remark: remarks.text(IdStyle::Hash),
     }
     .fitted()
 }

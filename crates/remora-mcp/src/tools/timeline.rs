@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use remora_app::present::{IdStyle, Remarks};
 use remora_app::records::record_id;
 use remora_app::timeline::{MAX_LEN, Timeline, TimelineEntry, TimelineQuery, around};
 use remora_app::{AppError, Runtime, records};
@@ -16,7 +17,6 @@ use crate::answer::{Answer, LEGEND, Line};
 use crate::arguments::{Id, One, given, read};
 use crate::asker::Asker;
 use crate::failure::Failure;
-use crate::shown::superseded;
 
 pub(super) const NAME: &str = "timeline";
 
@@ -132,7 +132,7 @@ fn line(moment: &TimelineEntry, costs: &BTreeMap<RecordId, u64>) -> Line {
         project: None,
         title: moment.title.clone(),
         snippet: String::new(),
-        remark: superseded(moment.superseded_by),
+        remark: Remarks::from(moment).text(IdStyle::Hash),
     }
     .fitted()
 }

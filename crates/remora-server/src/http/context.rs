@@ -7,6 +7,7 @@ use std::time::Instant;
 use axum::Json;
 use axum::extract::State;
 use remora_app::Runtime;
+use remora_app::present::ItemJson;
 use remora_app::recall::Injection;
 use remora_app::recall::NEW_SESSION;
 use remora_app::recall::prompt::{self, Explained, Explanation, PromptRequest};
@@ -16,7 +17,6 @@ use remora_core::event::SessionRef;
 use remora_core::host::Host;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::settings::Settings;
-use remora_store::injections::Item;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ struct Injected {
     /// The text to inject, with its frame.
     context: Option<String>,
     tokens: u64,
-    memories: Vec<Item>,
+    memories: Vec<ItemJson>,
     /// What could not be searched.
     degraded: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ impl From<Option<Injection>> for Injected {
         injection.map_or_else(Self::default, |Injection { text, tokens, items, degraded }| Self {
             context: Some(text),
             tokens,
-            memories: items,
+            memories: items.into_iter().map(ItemJson::from).collect(),
             degraded,
             explanation: None,
         })

@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use remora_app::ProjectSelector;
 use remora_app::facts::{self, Entry, Set, SetRequest};
+use remora_app::present::FactJson;
 use remora_core::fact::FactKind;
-use remora_store::FactRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -126,10 +126,10 @@ async fn remove(
     Extension(visitor): Extension<Visitor>,
     PathId(key): PathId,
     Query(FactScopeParameters { project }): Query<FactScopeParameters>,
-) -> Result<Json<FactRow>, ApiError> {
+) -> Result<Json<FactJson>, ApiError> {
     let selector = scope_of(project)?;
     let by = visitor.speaks_as();
-    http.write(move |rt| facts::remove(rt, &selector, &key, by)).await
+    http.write(move |rt| Ok(facts::remove(rt, &selector, &key, by)?.into())).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

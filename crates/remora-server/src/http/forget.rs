@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::{Extension, Json};
 use remora_app::forget::{self, ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
+use remora_app::present::{ErasedJson, ForgettingJson};
 use remora_app::{ProjectSelector, Runtime};
-use remora_store::forget::{Erased, Forgetting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ struct ForgetAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     forgotten: Option<Forgotten>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    erased: Option<Erased>,
+    erased: Option<ErasedJson>,
 }
 
 async fn forget_records(
@@ -108,7 +108,7 @@ async fn forget_records(
     let forget = move |rt: &mut dyn Runtime| forget::forget(rt, &planned, undo, by);
     let mut forgotten =
         if undo.is_zero() { http.shared.apart(forget).await? } else { http.shared.write(forget).await? };
-    let erased = forgotten.erased.take();
+    let erased = forgotten.erased.take().map(ErasedJson::from);
     Ok(Json(ForgetAnswer { dry_run: false, plan, forgotten: Some(forgotten), erased }))
 }
 
@@ -126,7 +126,7 @@ async fn undo(
     State(http): State<Arc<Http>>,
     Extension(visitor): Extension<Visitor>,
     JsonBody(UndoForgettingBody { id }): JsonBody<UndoForgettingBody>,
-) -> Result<Json<Forgetting>, ApiError> {
+) -> Result<Json<ForgettingJson>, ApiError> {
     let by = visitor.speaks_as();
-    http.write(move |rt| forget::undo(rt, id, by)).await
+    http.write(move |rt| Ok(forget::undo(rt, id, by)?.into())).await
 }

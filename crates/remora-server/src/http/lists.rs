@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use remora_app::present::{ObservationJson, SessionJson, SummaryJson, TurnJson};
 use remora_app::{AppError, Runtime, records};
 use remora_core::ids::{ObservationId, ProjectId, SessionId};
-use remora_store::{ObservationRow, Page, PromptRow, Selection, SessionQuery, SessionRow, SummaryRow};
+use remora_store::{Page, Selection, SessionQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +67,7 @@ type ListAnswer<T> = Result<Json<Listing<T>>, ApiError>;
 async fn observations(
     State(http): State<Arc<Http>>,
     Query(asked): Query<OfObservations>,
-) -> ListAnswer<ObservationRow> {
+) -> ListAnswer<ObservationJson> {
     let OfObservations { limit, offset, project, session, ids } = asked;
     let Some(List(ids)) = ids else {
         let parameters = ListQuery { limit, offset, project, session };
@@ -81,7 +82,7 @@ async fn observations(
     let items = http.shared.write(fetch).await?;
     let total = items.len();
     Ok(Json(Listing {
-        items,
+        items: items.into_iter().map(ObservationJson::from).collect(),
         total: i64::try_from(total).unwrap_or(i64::MAX),
         limit: MAX_LIMIT,
         offset: 0,
@@ -89,15 +90,15 @@ async fn observations(
     }))
 }
 
-async fn summaries(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SummaryRow> {
+async fn summaries(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SummaryJson> {
     list(&http, asked, |rt, scope| rt.store().records().summaries(&scope.selection())).await
 }
 
-async fn prompts(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<PromptRow> {
+async fn prompts(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<TurnJson> {
     list(&http, asked, |rt, scope| rt.store().records().prompts(&scope.selection())).await
 }
 
-async fn sessions(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SessionRow> {
+async fn sessions(State(http): State<Arc<Http>>, Query(asked): Query<ListQuery>) -> ListAnswer<SessionJson> {
     list(&http, asked, |rt, scope| records::sessions(rt, scope.sessions())).await
 }
 
@@ -122,11 +123,12 @@ impl ListScope {
     }
 }
 
-type Lister<T, E> = fn(&dyn Runtime, &ListScope) -> Result<Page<T>, E>;
+type Lister<R, E> = fn(&dyn Runtime, &ListScope) -> Result<Page<R>, E>;
 
-async fn list<T, E>(http: &Http, parameters: ListQuery, lister: Lister<T, E>) -> ListAnswer<T>
+async fn list<T, R, E>(http: &Http, parameters: ListQuery, lister: Lister<R, E>) -> ListAnswer<T>
 where
-    T: Send + 'static,
+    T: From<R>,
+    R: Send + 'static,
     E: 'static,
     AppError: From<E>,
 {
@@ -141,5 +143,6 @@ where
     });
     let page = page.await?;
     let end = i64::from(offset) + i64::try_from(page.items.len()).unwrap_or(i64::MAX);
-    Ok(Json(Listing { has_more: end < page.total, items: page.items, total: page.total, limit, offset }))
+    let items = page.items.into_iter().map(T::from).collect();
+    Ok(Json(Listing { has_more: end < page.total, items, total: page.total, limit, offset }))
 }

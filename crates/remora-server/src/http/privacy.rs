@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 use remora_app::pause::{self, Paused, Where};
+use remora_app::present::AuditJson;
 use remora_app::privacy::{self, ErasedEverything, Redaction};
 use remora_app::{AppError, Runtime};
-use remora_store::AuditRow;
 use remora_store::pause::Pause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,12 +109,12 @@ async fn redact(JsonBody(Text { text }): JsonBody<Text>) -> Result<Json<Redactio
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Audit {
-    entries: Vec<AuditRow>,
+    entries: Vec<AuditJson>,
 }
 
 async fn audit(State(http): State<Arc<Http>>) -> Result<Json<Audit>, ApiError> {
     let entries = http.read(|rt| privacy::audit_log(rt, MAX_ENTRIES)).await?;
-    Ok(Json(Audit { entries }))
+    Ok(Json(Audit { entries: entries.into_iter().map(AuditJson::from).collect() }))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use remora_app::present::EventJson;
 use remora_app::queue::{self, FailedEvents, Queue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +40,7 @@ struct WaitingEvents {
 async fn list(State(http): State<Arc<Http>>) -> Result<Json<WaitingEvents>, ApiError> {
     let Queue { pending, processing, awaiting_model, failed, total, events } =
         http.read(|rt| queue::overview(rt, MAX_EVENTS)).await?;
-    let events = events.iter().map(serde_json::to_value).collect::<Result<_, _>>();
+    let events = events.into_iter().map(EventJson::from).map(serde_json::to_value).collect::<Result<_, _>>();
     let events = events.map_err(|error| ApiError::Internal(error.to_string()))?;
     Ok(Json(WaitingEvents { pending, processing, awaiting_model, failed, total, events }))
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use remora_store::{Counts, QueueCounts};
+use remora_app::present::{CountsJson, QueueCountsJson};
+use remora_store::Counts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,8 +19,8 @@ pub(super) fn router() -> ApiRoutes {
 
 #[derive(Serialize, JsonSchema)]
 struct Stats {
-    counts: Counts,
-    queue: QueueCounts,
+    counts: CountsJson,
+    queue: QueueCountsJson,
     database: Database,
 }
 
@@ -32,8 +33,8 @@ async fn stats(State(http): State<Arc<Http>>) -> Result<Json<Stats>, ApiError> {
     let stats = http.shared.reader.call(|store| {
         let counts = store.counts()?;
         let Counts { pending, processing, awaiting_model, failed, .. } = counts;
-        let queue = QueueCounts { pending, processing, awaiting_model, failed };
-        Ok(Stats { counts, queue, database: Database { bytes: store.dir().database_bytes() } })
+        let queue = QueueCountsJson { pending, processing, awaiting_model, failed };
+        Ok(Stats { counts: counts.into(), queue, database: Database { bytes: store.dir().database_bytes() } })
     });
     Ok(Json(stats.await?))
 }

@@ -18,6 +18,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use remora_app::feed::{self, Cursor};
+use remora_app::present::{ObservationJson, QueueCountsJson, SummaryJson, TurnJson};
 use remora_store::QueueCounts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -139,7 +140,7 @@ impl Feed {
             || full(news.events.len());
         for row in news.prompts {
             self.place.0.prompt = row.id.0;
-            self.add("prompt", &row)?;
+            self.add("prompt", &TurnJson::from(row))?;
         }
         for row in news.events {
             self.place.0.event = row.id;
@@ -147,15 +148,15 @@ impl Feed {
         }
         for row in news.observations {
             self.place.0.observation = row.id.0;
-            self.add("observation", &row)?;
+            self.add("observation", &ObservationJson::from(row))?;
         }
         for row in news.summaries {
             self.place.0.summary = row.id.0;
-            self.add("summary", &row)?;
+            self.add("summary", &SummaryJson::from(row))?;
         }
         if self.queue != Some(queue) {
             self.queue = Some(queue);
-            self.add("queue", &queue)?;
+            self.add("queue", &QueueCountsJson::from(queue))?;
         }
         Ok(())
     }

@@ -23,7 +23,6 @@ use remora_core::time::Time;
 use remora_sys::file::{create_private_dir, is_absent, private_file, with_suffix};
 use rusqlite::Connection;
 use rusqlite::backup::Backup as Copying;
-use serde::Serialize;
 
 use crate::{Store, StoreError, connection, store};
 use remora_data::{DataDir, DataError};
@@ -40,7 +39,7 @@ const LEFT_FREE: u64 = 16 << 20;
 const NAME: &str = "remora-%Y-%m-%dT%H%M%SZ.db";
 
 /// A backup in the data directory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backup {
     pub path: PathBuf,
     pub made_at: Time,

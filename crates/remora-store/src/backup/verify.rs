@@ -20,7 +20,7 @@ const MAX_PROBLEMS: u32 = 10;
 const OF_EVERY_SCHEMA: [&str; 5] = ["meta", "projects", "sessions", "user_prompts", "observations"];
 
 /// The result of a check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     pub path: PathBuf,
     pub bytes: u64,
@@ -30,7 +30,6 @@ pub struct Verified {
     /// Empty if it is sound.
     pub problems: Vec<String>,
     /// Whether only derived tables are damaged, which can be rebuilt from the records.
-    #[serde(skip)]
     pub(super) derived_alone: bool,
 }
 
@@ -57,7 +56,7 @@ impl Verified {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contents {
     pub sessions: i64,
     pub prompts: i64,

@@ -14,7 +14,6 @@ use std::time::SystemTime;
 
 use remora_sys::file::is_absent;
 use rusqlite::Connection;
-use serde::Serialize;
 
 use crate::{Scratch, StoreError, connection};
 use remora_data::DataDir;
@@ -23,7 +22,7 @@ use remora_data::DataDir;
 const MAX_COPIES: u32 = 5;
 
 /// Row counts of the tables with memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClaudeMemRows {
     pub sessions: u64,
     pub observations: u64,

@@ -9,8 +9,6 @@ use remora_core::ids::ProjectId;
 use remora_core::time::Time;
 use remora_sys::file::{self, free_space, is_absent, with_suffix};
 use rusqlite::{Connection, params};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::bytes;
 use super::find::{self, Criteria, Rows};
@@ -22,7 +20,7 @@ use remora_data::{DataDir, DataError};
 use remora_data::{log, scratch};
 
 /// The files that were changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Erased {
     /// Backups, and databases set aside, that were rewritten.
     pub rewritten: Vec<PathBuf>,

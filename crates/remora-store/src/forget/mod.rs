@@ -26,8 +26,6 @@ use remora_core::ids::ProjectId;
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 pub use erase::{Erased, files_with};
 pub use find::Criteria;
@@ -64,8 +62,7 @@ pub struct ForgetPlan {
 }
 
 /// Why a record is removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// It was named by id, or all of its session, project or time span is removed.
     Named,
@@ -80,7 +77,7 @@ pub enum Reason {
 }
 
 /// A record that would be removed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlannedRecord {
     pub id: RecordId,
     pub kind: RecordKind,
@@ -146,7 +143,7 @@ pub struct Terms {
 }
 
 /// A forgetting that is not complete.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgetting {
     pub id: i64,
     pub records: Vec<RecordId>,
@@ -156,7 +153,6 @@ pub struct Forgetting {
     /// Whether its rows are deleted, so that only files are left.
     pub purged: bool,
     /// Whether a program forgot it, so that a program may undo it.
-    #[serde(skip)]
     pub by_program: bool,
 }
 

@@ -8,7 +8,6 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::prose::fingerprint;
 use remora_core::time::Time;
 use rusqlite::{Row, params};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ledger;
@@ -16,8 +15,7 @@ use crate::handles::Injections;
 use crate::{StoreError, feedback};
 
 /// The moment of an injection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
     Start,
     Prompt,
@@ -55,7 +53,7 @@ const JUST_LOGGED: &str = "SELECT 1 FROM memory_retrievals AS r
 const TIMELINE: &str = "timeline";
 
 /// One record of an injection.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,12 +107,10 @@ impl Item {
 }
 
 /// One injection.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Retrieval {
-    #[serde(skip)]
     pub session: SessionId,
     /// The host's name of the subagent; empty for the main agent.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     pub moment: Moment,
     /// The beginning of the prompt, as captured; for a file, its path in the project; for a start, the host's name
@@ -165,13 +161,12 @@ pub struct Injected {
 }
 
 /// An injection as stored.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RetrievalRow {
     pub id: i64,
     pub host: String,
     pub session: String,
     pub project: String,
-    #[serde(flatten)]
     pub retrieval: Retrieval,
 }
 

@@ -6,11 +6,9 @@ use std::time::Duration;
 use remora_core::settings::Retention;
 use remora_core::time::Time;
 use rusqlite::Connection;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::backup::{self, Backup};
-use crate::{Store, StoreError, queue, times};
+use crate::{Store, StoreError, queue};
 
 /// Limit for backups made before migrations. Only the latest are useful to go back to.
 const MAX_BACKUPS: usize = 3;
@@ -20,13 +18,11 @@ const MAX_QUIET: Duration = Duration::from_hours(24);
 const AUDIT_DAYS: u32 = 365;
 
 /// A manual change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
     pub action: String,
     /// Ids, counts or a project's directory, never content.
     pub detail: String,
-    #[serde(flatten, serialize_with = "times::created")]
-    #[schemars(with = "times::Created")]
     pub created_at: Time,
 }
 

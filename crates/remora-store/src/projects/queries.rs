@@ -3,7 +3,6 @@
 
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
-use serde::Serialize;
 
 use super::Joined;
 use crate::handles::Projects;
@@ -11,7 +10,7 @@ use crate::rows::list;
 use crate::{StoreError, projects, retention};
 use remora_data::{Place, locate};
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ProjectRow {
     pub id: ProjectId,
     pub name: String,

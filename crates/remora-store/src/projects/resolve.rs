@@ -6,7 +6,6 @@ use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use remora_data::new_uuid;
 use rusqlite::{Connection, OptionalExtension, params};
-use serde::Serialize;
 use uuid::Uuid;
 
 use remora_data::{Identity, Place, can_be_project};
@@ -33,12 +32,11 @@ pub(crate) fn project_of(db: &Connection, place: &Place) -> rusqlite::Result<Opt
 }
 
 /// The project that a directory shares, only because it has the same origin or is below the project's root.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joined {
     pub project: String,
     pub root: String,
     /// When it joined.
-    #[serde(skip)]
     pub at: Time,
 }
 

@@ -2,22 +2,19 @@
 
 use remora_core::time::Time;
 use rusqlite::OptionalExtension;
-use serde::Serialize;
 
 use super::claim::silent;
+use crate::StoreError;
 use crate::handles::Queue;
 use crate::records::event::{EVENT, EventRow, read_event};
-use crate::{StoreError, times};
 
 /// Events that wait, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backlog {
     pub events: i64,
     /// The size of their payloads.
-    #[serde(skip)]
     pub bytes: u64,
     /// The capture time of the oldest.
-    #[serde(flatten, serialize_with = "times::created")]
     pub since: Time,
     /// The last error of the latest.
     pub reason: String,

@@ -5,7 +5,6 @@ use std::iter::Sum;
 use remora_core::ids::{ProjectId, SessionId};
 use remora_core::time::Time;
 use rusqlite::{Connection, params};
-use serde::Serialize;
 
 use crate::StoreError;
 use crate::handles::Queue;
@@ -35,7 +34,7 @@ pub enum CallOutcome {
 }
 
 /// The sum of several calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
     pub calls: u64,
     /// Input and output.
@@ -44,7 +43,7 @@ pub struct Spent {
 }
 
 /// The sum of several calls of one model for one project.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Usage {
     pub provider: String,
     pub model: String,

@@ -5,7 +5,6 @@ use remora_core::ids::ObservationId;
 use remora_core::memory::Observation;
 use remora_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, params};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -41,18 +40,17 @@ impl Change {
 }
 
 /// An earlier version of an observation.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Revision {
     pub id: i64,
     pub action: String,
     pub source: String,
     pub before: Before,
-    pub created_at: String,
-    pub created_at_epoch: Time,
+    pub created_at: Time,
 }
 
 /// The content of an earlier version.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Before {
     #[serde(flatten)]
     pub observation: Observation,
@@ -88,7 +86,7 @@ impl Records<'_> {
         let read = |row: rusqlite::Result<(i64, String, String, String, Time)>| {
             let (id, action, source, before, at) = row?;
             let before = serde_json::from_str(&before)?;
-            Ok(Revision { id, action, source, before, created_at: at.iso(), created_at_epoch: at })
+            Ok(Revision { id, action, source, before, created_at: at })
         };
         rows.map(read).collect()
     }
@@ -193,7 +191,7 @@ impl Records<'_> {
             );
             let rows: Vec<(i64, i64)> = transaction
                 .prepare(&sql)?
-                .query_map([last.created_at_epoch.0, id.0], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .query_map([last.created_at.0, id.0], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<Result<_, _>>()?;
             changes.extend(rows.into_iter().map(|(revision, other)| (revision, ObservationId(other))));
         }

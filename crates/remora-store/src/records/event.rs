@@ -5,27 +5,24 @@ use remora_core::ids::{EventId, ProjectId, SessionId};
 use remora_core::text::one_line;
 use remora_core::time::Time;
 use rusqlite::Row;
-use serde::Serialize;
 
+use crate::StoreError;
 use crate::handles::Records;
 use crate::queue::MAX_SUBJECT_LEN;
 use crate::records::page::{ByProject, Kind, Page, Selection};
 use crate::rows::list;
-use crate::{StoreError, times};
 
 /// An event: its trace and, while it is queued, its payload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct EventRow {
     pub id: EventId,
     pub session_id: SessionId,
-    #[serde(skip)]
     pub project_id: ProjectId,
     pub prompt_number: i64,
     pub kind: String,
     pub tool: Option<String>,
     /// The subject of a tool call without files: its command, address or question, shortened. While the event is
     /// queued, its payload has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     pub files: Vec<String>,
     pub outcome: Option<String>,
@@ -34,9 +31,7 @@ pub struct EventRow {
     pub status: String,
     pub attempts: i64,
     pub last_error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<Body>,
-    #[serde(flatten, serialize_with = "times::created")]
     pub created_at: Time,
 }
 

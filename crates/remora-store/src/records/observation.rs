@@ -6,41 +6,32 @@ use remora_core::ids::{ObservationId, ProjectId, SessionId};
 use remora_core::memory::Observation;
 use remora_core::time::Time;
 use rusqlite::{OptionalExtension, Row};
-use schemars::JsonSchema;
-use serde::Serialize;
 use uuid::Uuid;
 
 use crate::handles::Records;
 use crate::records::page::{ByProject, Kind, Page, Selection};
 use crate::rows::{list, record_id};
-use crate::{StoreError, feedback, times};
+use crate::{StoreError, feedback};
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ObservationRow {
     pub id: ObservationId,
     pub session_id: SessionId,
     pub project: String,
     pub project_id: ProjectId,
     pub prompt_number: i64,
-    #[serde(flatten)]
     pub observation: Observation,
     pub provider: String,
     pub model: String,
     /// The uuids of the events it was made of.
     pub source_event_ids: Vec<Uuid>,
     /// When it was pinned, to come first at the start of every session.
-    #[serde(flatten, serialize_with = "times::pinned")]
-    #[schemars(with = "times::Pinned")]
     pub pinned_at: Option<Time>,
     /// The record that replaces it: an observation, or a correction of the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<RecordId>,
     /// The observations that it replaces. Only filled in for records that are requested by their id.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replaces: Vec<ObservationId>,
     pub feedback: Feedback,
-    #[serde(flatten, serialize_with = "times::created")]
-    #[schemars(with = "times::Created")]
     pub created_at: Time,
 }
 

@@ -4,27 +4,22 @@ use remora_core::ids::{ProjectId, SessionId, SummaryId};
 use remora_core::memory::Summary;
 use remora_core::time::Time;
 use rusqlite::Row;
-use schemars::JsonSchema;
-use serde::Serialize;
 
+use crate::StoreError;
 use crate::handles::Records;
 use crate::records::page::{ByProject, Kind, Page, Selection};
 use crate::rows::list;
-use crate::{StoreError, times};
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SummaryRow {
     pub id: SummaryId,
     pub session_id: SessionId,
     pub project: String,
     pub project_id: ProjectId,
     pub prompt_number: i64,
-    #[serde(flatten)]
     pub summary: Summary,
     pub provider: String,
     pub model: String,
-    #[serde(flatten, serialize_with = "times::created")]
-    #[schemars(with = "times::Created")]
     pub created_at: Time,
 }
 

@@ -5,27 +5,21 @@ use std::time::Duration;
 use remora_core::ids::{ProjectId, PromptId, SessionId};
 use remora_core::time::Time;
 use rusqlite::Row;
-use schemars::JsonSchema;
-use serde::Serialize;
 
+use crate::StoreError;
 use crate::handles::Records;
 use crate::records::event::EventRow;
 use crate::records::page::{ByProject, Kind, Page, Selection};
-use crate::{StoreError, times};
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PromptRow {
     pub id: PromptId,
     pub session_id: SessionId,
-    #[serde(skip)]
     pub project: String,
-    #[serde(skip)]
     pub project_id: ProjectId,
     pub prompt_number: i64,
     pub text: String,
     pub closing_message: Option<String>,
-    #[serde(flatten, serialize_with = "times::created")]
-    #[schemars(with = "times::Created")]
     pub created_at: Time,
 }
 

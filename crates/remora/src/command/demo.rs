@@ -7,6 +7,7 @@ use anstyle::Style;
 use clap::Args;
 use remora_app::capture::{self, Decision, LeftOut};
 use remora_app::import::{self, Request};
+use remora_app::present::{CountsJson, SessionJson};
 use remora_app::recall::prompt::PromptRequest;
 use remora_app::{Local, Runtime as _};
 use remora_core::event::{Body, How, Outcome, ToolCall};
@@ -99,11 +100,12 @@ pub(crate) fn run(app: &App, demo: &Demo) -> Result<()> {
         bring_past(&dir, &store)?;
     }
     if app.json {
+        let sessions: Vec<SessionJson> = sessions.into_iter().map(SessionJson::from).collect();
         return output::json(&json!({
             "messages": tally.messages,
             "stored": tally.stored,
             "left_out": tally.left_out,
-            "counts": counts,
+            "counts": CountsJson::from(counts),
             "sessions": sessions,
         }));
     }

@@ -7,6 +7,7 @@ use clap::Args;
 use remora_app::Caller;
 use remora_app::edit::{self, Edit as Changes, Edited};
 use remora_app::judge::observation;
+use remora_app::present::{ObservationJson, RevisionJson};
 use remora_app::{Local, Runtime as _};
 use remora_core::memory::{Observation, ObservationType};
 use remora_store::ObservationRow;
@@ -92,7 +93,7 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
     };
     save::warn_if_cut(left_out);
     if app.json {
-        return output::json(&row);
+        return output::json(&ObservationJson::from(row));
     }
     prose_below(&format!("{}  ", row.id), &brief(&row.observation.title, 120));
     if !changed {
@@ -107,12 +108,12 @@ pub(crate) fn run(app: &App, arguments: &Edit) -> Result<()> {
 fn history(app: &App, rt: &Local, id: &str) -> Result<()> {
     let revisions = edit::history(rt, id)?;
     if app.json {
-        return output::json(&revisions);
+        return output::json(&revisions.into_iter().map(RevisionJson::from).collect::<Vec<_>>());
     }
     for revision in &revisions {
         let was = brief(&revision.before.observation.title, 100);
         prose_below(
-            &format!("{}  ", local(revision.created_at_epoch)),
+            &format!("{}  ", local(revision.created_at)),
             &format!("{} by {}; before: {was}", revision.action, revision.source),
         );
     }

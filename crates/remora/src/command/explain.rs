@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anstyle::Style;
+use remora_app::present::{IdStyle, superseded};
 use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
 use remora_app::recall::{Candidate, Outcome};
 use remora_app::{Local, Runtime as _};
@@ -103,7 +104,7 @@ fn candidates(why: &Explanation) {
 
 fn outcome(candidate: &Candidate) -> String {
     match (candidate.outcome, candidate.hit.superseded_by) {
-        (Outcome::Superseded, Some(by)) => format!("superseded by {by}"),
+        (Outcome::Superseded, Some(by)) => superseded(by.into(), IdStyle::Plain),
         (outcome, _) => outcome.reason().to_owned(),
     }
 }

@@ -2,6 +2,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use remora_app::Runtime as _;
 use remora_app::facts::{self, Entry, Set, SetRequest};
+use remora_app::present::FactJson;
 use remora_app::{Caller, ProjectSelector};
 use remora_core::fact::FactKind;
 use remora_store::FactRow;
@@ -170,7 +171,7 @@ fn print_set(set: &Set) {
 
 fn changed(app: &App, row: &FactRow, what: &str) -> Result<()> {
     if app.json {
-        return output::json(row);
+        return output::json(&FactJson::from(row.clone()));
     }
     say(&format!("{what}: {}", stated(row)));
     Ok(())

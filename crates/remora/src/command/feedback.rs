@@ -1,6 +1,7 @@
 use clap::Args;
 use remora_app::Runtime as _;
 use remora_app::judge::{self, JudgeRequest, JudgedRecord, JudgedTurnOrSummary};
+use remora_app::present::FactJson;
 use remora_app::{AppError, Caller};
 use remora_core::feedback::Verdict;
 use remora_core::time::Time;
@@ -95,7 +96,7 @@ fn show_observation(app: &App, row: &ObservationRow) -> Result<()> {
 
 fn show_fact(app: &App, row: &FactRow, undo: bool) -> Result<()> {
     if app.json {
-        return output::json(row);
+        return output::json(&FactJson::from(row.clone()));
     }
     prose_below(&format!("f{}  ", row.id), &brief(&row.fact.value, 100));
     match (row.valid_to, undo) {

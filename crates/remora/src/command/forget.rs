@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use remora_app::forget::{self, ForgetRequest, Forgotten, Matching, Plan, THRESHOLD};
+use remora_app::present::{ErasedJson, ForgettingJson};
 use remora_app::records::record_id;
 use remora_app::{Caller, Local, Reach, Runtime as _};
 use remora_store::forget::{Erased, Forgetting, Reason};
@@ -128,7 +129,7 @@ fn forget(app: &App, rt: &mut Local, arguments: &Forget) -> Result<()> {
     let undo = if arguments.now { Duration::ZERO } else { app.settings.forget.undo() };
     let forgotten = forget::forget(rt, &plan, undo, by)?;
     if app.json {
-        let erased = &forgotten.erased;
+        let erased = forgotten.erased.clone().map(ErasedJson::from);
         return output::json(
             &json!({ "dry_run": false, "plan": plan, "forgotten": forgotten, "erased": erased }),
         );
@@ -248,7 +249,7 @@ fn undo(app: &App, rt: &mut Local, id: Option<i64>) -> Result<()> {
 fn list(app: &App, rt: &Local) -> Result<()> {
     let waiting = forget::waiting(rt)?;
     if app.json {
-        return output::json(&waiting);
+        return output::json(&waiting.into_iter().map(ForgettingJson::from).collect::<Vec<_>>());
     }
     for Forgetting { id, records, purge_at, .. } in &waiting {
         let until = output::local(*purge_at);

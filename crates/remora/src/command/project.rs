@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use remora_app::Runtime as _;
+use remora_app::present::ProjectJson;
 use remora_app::projects;
 use serde_json::json;
 
@@ -56,6 +57,7 @@ fn list(app: &App) -> Result<()> {
     let mut projects = rt.store().projects().list()?;
     projects.retain(|project| reach.includes(Some(project.id)));
     if app.json {
+        let projects: Vec<ProjectJson> = projects.into_iter().map(ProjectJson::from).collect();
         return output::json(&json!({ "projects": projects }));
     }
     if projects.is_empty() {
@@ -87,7 +89,7 @@ fn join(app: &App, name: &str, directory: Option<PathBuf>) -> Result<()> {
     App::caller(&rt)?.refuse_agent("join two projects", "remora project join NAME DIR")?;
     let project = projects::join(&mut rt, name, &directory)?;
     if app.json {
-        return output::json(&project);
+        return output::json(&ProjectJson::from(project));
     }
     say(&format!("The memory of {name} is that of {} now.", project.root));
     Ok(())
@@ -102,7 +104,7 @@ fn split(app: &App, directory: Option<PathBuf>) -> Result<()> {
     let before = projects::joined(&rt, &directory)?;
     let project = projects::split(&mut rt, &directory)?;
     if app.json {
-        return output::json(&project);
+        return output::json(&ProjectJson::from(project));
     }
     say(&format!("{} is project {} now, with a memory of its own.", project.root, project.id.0));
     if let Some(joined) = before {

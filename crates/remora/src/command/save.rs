@@ -5,6 +5,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use remora_app::Caller;
 use remora_app::Runtime as _;
+use remora_app::present::RecordJson;
 use remora_app::records::record;
 use remora_app::save::{SaveRequest, SavedFor};
 use remora_core::memory::ObservationType;
@@ -65,7 +66,7 @@ pub(crate) fn run(app: &App, arguments: &Save) -> Result<()> {
     let SavedFor { saved, left_out, .. } = remora_app::save::save(&mut rt, &request)?;
     warn_if_cut(left_out);
     if app.json {
-        return output::json(&record(rt.store(), &saved.id().to_string())?);
+        return output::json(&RecordJson::from(record(rt.store(), &saved.id().to_string())?));
     }
     say(&saved.id().to_string());
     match saved {

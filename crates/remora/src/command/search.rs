@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use remora_app::Runtime as _;
+use remora_app::present::{IdStyle, Remarks};
 use remora_app::search::SearchRequest;
 use remora_app::{ProjectSelector, Reach, records};
 use remora_core::document::RecordKind;
@@ -207,18 +208,8 @@ fn print(page: &Results, request: &SearchRequest, arguments: &Search) {
 }
 
 fn remarks(hit: &Hit) -> String {
-    let mut remarks = Vec::new();
-    if let Some(by) = hit.superseded_by {
-        remarks.push(format!("superseded by {by}"));
-    }
-    if !hit.duplicates.is_empty() {
-        let also: Vec<String> = hit.duplicates.iter().map(ToString::to_string).collect();
-        remarks.push(format!("also {}", also.join(", ")));
-    }
-    if hit.why.waiting {
-        remarks.push("waits to become memory".to_owned());
-    }
-    if remarks.is_empty() { String::new() } else { format!("  ({})", remarks.join("; ")) }
+    let text = Remarks::from(hit).text(IdStyle::Plain);
+    if text.is_empty() { text } else { format!("  ({text})") }
 }
 
 /// The snippet on one line, with matching words in bold. Empty if it repeats the title.

@@ -1,5 +1,6 @@
 use clap::Args;
 use remora_app::Runtime as _;
+use remora_app::present::SessionJson;
 use remora_app::{ProjectSelector, records};
 use remora_core::host::Host;
 use remora_store::SessionQuery;
@@ -37,6 +38,7 @@ pub(crate) fn run(app: &App, arguments: &Sessions) -> Result<()> {
     let query = SessionQuery { projects, host: arguments.host, ..SessionQuery::latest(arguments.limit) };
     let sessions = records::sessions(&rt, query)?.items;
     if app.json {
+        let sessions: Vec<SessionJson> = sessions.into_iter().map(SessionJson::from).collect();
         return output::json(&json!({ "sessions": sessions }));
     }
     if let (true, Some(host)) = (sessions.is_empty(), &arguments.host) {

@@ -1,12 +1,11 @@
 use clap::Args;
 use remora_app::Runtime as _;
 use remora_app::caller::REACH_HINT;
+use remora_app::present::{IdStyle, PartContent, PartName, RecordJson, RecordPart, RecordView};
 use remora_app::records::{self, Record, WholeSession};
 use remora_core::event::{Body, ToolCall, ToolUse};
 use remora_core::feedback::Feedback;
-use remora_core::ids::ObservationId;
 use remora_core::time::Time;
-use remora_store::notes::NoteRow;
 use remora_store::{EventRow, FactRow, ObservationRow, PromptRow, SummaryRow};
 use serde_json::Value;
 
@@ -35,6 +34,7 @@ pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
         (batch.found, batch.unknown)
     };
     if app.json {
+        let found: Vec<RecordJson> = found.into_iter().map(RecordJson::from).collect();
         match found.as_slice() {
             [record] if arguments.ids.len() == 1 => output::json(record)?,
             // Without any record, only the error is printed.
@@ -62,14 +62,32 @@ pub(crate) fn run(app: &App, arguments: &Show) -> Result<()> {
 }
 
 fn print(record: &Record) {
+    let view = RecordView::from(record);
     match record {
-        Record::Observation(row) => print_observation(row),
-        Record::Summary(row) => print_summary(row),
+        Record::Observation(row) => print_observation(row, view),
+        Record::Summary(row) => print_summary(row, &view),
         Record::Turn(row) => print_turn(row, usize::MAX),
-        Record::Fact(row) => print_fact(row),
-        Record::Note(row) => print_note(row),
+        Record::Fact(row) => print_fact(row, &view),
+        Record::Note(_) => print_note(&view),
         Record::Event(row) => print_event(row),
         Record::Session(row) => print_session(row),
+    }
+}
+
+fn print_parts(parts: &[RecordPart]) {
+    for part in parts {
+        let text = match &part.content {
+            PartContent::Text(text) => text.clone(),
+            PartContent::List(texts) => texts.join("\n"),
+            PartContent::Words(words) => words.join(", "),
+            PartContent::Record(id) => IdStyle::Plain.id(*id),
+            PartContent::Records(ids) => IdStyle::Plain.ids(ids),
+            PartContent::Time(at) => output::local(*at),
+            PartContent::Turns(turns) => {
+                IdStyle::Plain.ids(&turns.iter().map(|(id, _)| *id).collect::<Vec<_>>())
+            }
+        };
+        field(part.name.short_heading(), &text);
     }
 }
 
@@ -81,29 +99,27 @@ fn field(label: &str, text: &str) {
     }
 }
 
-fn print_observation(row: &ObservationRow) {
+fn print_observation(row: &ObservationRow, mut view: RecordView) {
     let observation = &row.observation;
-    title(&observation.title);
-    field("type", observation.kind.name());
+    title(&view.title);
+    field("type", view.kind);
     field("project", &row.project);
-    field("when", &output::local(row.created_at));
-    if !observation.narrative.contains(observation.subtitle.trim()) {
-        field("", &observation.subtitle);
+    field("when", &output::local(view.at));
+    // A terminal has room for one of two sentences that say the same.
+    view.parts.retain(|part| {
+        part.name != PartName::Subtitle || !observation.narrative.contains(observation.subtitle.trim())
+    });
+    for part in &mut view.parts {
+        if part.name == PartName::Narrative {
+            let narrative = without_title(&observation.narrative, &observation.title);
+            part.content = PartContent::Text(narrative.to_owned());
+        }
     }
-    field("narrative", without_title(&observation.narrative, &observation.title));
-    field("facts", &observation.facts.join("\n"));
-    field("concepts", &observation.concepts.join(", "));
-    field("read", &observation.files_read.join(", "));
-    field("modified", &observation.files_modified.join(", "));
+    let is_link = |part: &RecordPart| matches!(part.name, PartName::SupersededBy | PartName::Replaces);
+    let (links, own): (Vec<_>, Vec<_>) = view.parts.into_iter().partition(is_link);
+    print_parts(&own);
     field("use", &of_use(row.pinned_at, &row.feedback));
-    if let Some(by) = row.superseded_by {
-        field("superseded", &format!("by {by}"));
-    }
-    field("replaces", &listed(&row.replaces));
-}
-
-fn listed(ids: &[ObservationId]) -> String {
-    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    print_parts(&links);
 }
 
 fn title(text: &str) {
@@ -134,18 +150,11 @@ pub(crate) fn of_use(pinned_at: Option<Time>, feedback: &Feedback) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn print_summary(row: &SummaryRow) {
-    let summary = &row.summary;
-    title(&summary.request);
+fn print_summary(row: &SummaryRow, view: &RecordView) {
+    title(&view.title);
     field("project", &row.project);
-    field("when", &output::local(row.created_at));
-    field("found", &summary.investigated);
-    field("learned", &summary.learned);
-    field("completed", &summary.completed);
-    field("next", &summary.next_steps);
-    field("notes", &summary.notes);
-    field("read", &summary.files_read.join(", "));
-    field("edited", &summary.files_edited.join(", "));
+    field("when", &output::local(view.at));
+    print_parts(&view.parts);
 }
 
 fn print_turn(row: &PromptRow, limit: usize) {
@@ -155,22 +164,18 @@ fn print_turn(row: &PromptRow, limit: usize) {
     field("answer", &shorten(row.closing_message.as_deref().unwrap_or_default()));
 }
 
-fn print_fact(row: &FactRow) {
-    title(&row.fact.key);
+fn print_fact(row: &FactRow, view: &RecordView) {
+    title(&view.title);
     field("kind", row.fact.kind.name());
-    field("project", row.project.as_deref().unwrap_or("every project"));
-    field("since", &output::local(row.valid_from));
-    field("until", &row.valid_to.map(output::local).unwrap_or_default());
-    field("value", &row.fact.value);
-    field("source", &row.fact.source.to_string());
+    field("project", view.project.as_deref().unwrap_or("every project"));
+    field("since", &output::local(view.at));
+    print_parts(&view.parts);
 }
 
-fn print_note(row: &NoteRow) {
-    title(&row.title);
-    field("note", &row.path);
-    field("when", &output::local(row.changed_at));
-    field("tags", &row.tags.join(", "));
-    field("text", &row.text);
+fn print_note(view: &RecordView) {
+    title(&view.title);
+    field("when", &output::local(view.at));
+    print_parts(&view.parts);
 }
 
 fn print_event(row: &EventRow) {

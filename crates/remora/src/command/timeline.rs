@@ -1,5 +1,6 @@
 use clap::Args;
 use remora_app::Runtime as _;
+use remora_app::present::{IdStyle, Remarks};
 use remora_app::timeline::{self, DEFAULT_LENGTH, MAX_LEN, TimelineEntry, TimelineQuery};
 use remora_core::document::RecordId;
 use serde_json::json;
@@ -79,8 +80,9 @@ fn print(moments: &[TimelineEntry], anchor: Option<RecordId>) {
         );
         let room =
             output::columns().map_or(100, |columns| columns.saturating_sub(17 + ids + kinds).clamp(20, 100));
-        let superseded = moment.superseded_by.map(|by| format!("  (superseded by {by})")).unwrap_or_default();
-        say(format!("{line}{}{superseded}", brief(&moment.title, room)).trim_end());
+        let remarks = Remarks::from(moment).text(IdStyle::Plain);
+        let remarks = if remarks.is_empty() { remarks } else { format!("  ({remarks})") };
+        say(format!("{line}{}{remarks}", brief(&moment.title, room)).trim_end());
     }
 }
 

@@ -23,6 +23,7 @@ use remora_sys::file::is_absent;
 use serde::Serialize;
 
 use crate::AppError;
+use crate::present::{self, ClaudeMemRowsJson};
 
 pub use claude_mem::import as claude_mem;
 pub use file::{carried, import as file};
@@ -66,6 +67,7 @@ pub struct Available {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClaudeMem {
     pub path: PathBuf,
+    #[serde(serialize_with = "present::one::<ClaudeMemRowsJson, _, _>")]
     pub rows: ClaudeMemRows,
 }
 

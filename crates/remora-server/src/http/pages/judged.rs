@@ -127,7 +127,7 @@ fn version(revision: &Revision) -> Version {
             other => other.to_owned(),
         },
         by: if revision.source == "user" { "by you" } else { "by a program" },
-        when: When::new(revision.created_at_epoch),
+        when: When::new(revision.created_at),
         title: line(&before.title, 200),
         text: line(&excerpt(&before.narrative, 300), 300),
     }

@@ -7,6 +7,7 @@ use askama::Template;
 use askama::filters::Safe;
 use axum::extract::State;
 use axum::response::Response;
+use remora_app::present::{IdStyle, superseded};
 use remora_app::recall::prompt::{Explained, Explanation, PromptRequest};
 use remora_app::recall::trial::{Trial, project_of};
 use remora_app::recall::{Candidate, Outcome};
@@ -258,7 +259,7 @@ fn shown(candidate: &Candidate, explanation: &Explanation) -> Shown {
         score: format!("{:.2}", hit.score),
         bar: percent(hit.score),
         outcome: match (outcome, hit.superseded_by) {
-            (Outcome::Superseded, Some(by)) => format!("superseded by #{by}"),
+            (Outcome::Superseded, Some(by)) => superseded(by.into(), IdStyle::Hash),
             (outcome, _) => outcome.reason().to_owned(),
         },
         is_injected: *outcome == Outcome::Injected,

@@ -8,7 +8,7 @@ use serde::ser::SerializeMap;
 
 macro_rules! time_members {
     ($($function:ident $members:ident($time:ty, $text:ty) $iso:ident $epoch:ident;)*) => {$(
-        pub fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
+        pub(crate) fn $function<S: Serializer>(time: &$time, serializer: S) -> Result<S::Ok, S::Error> {
             let time: Option<Time> = (*time).into();
             let mut members = serializer.serialize_map(Some(2))?;
             members.serialize_entry(stringify!($iso), &time.map(Time::iso))?;
@@ -19,7 +19,7 @@ macro_rules! time_members {
         /// The members, for the JSON schema.
         #[derive(Debug, JsonSchema)]
         #[expect(dead_code, reason = "only its schema is used")]
-        pub struct $members {
+        pub(crate) struct $members {
             $iso: $text,
             $epoch: $time,
         }
@@ -36,4 +36,28 @@ time_members! {
     confirmed Confirmed(Option<Time>, Option<String>) confirmed_at confirmed_at_epoch;
     valid_from ValidFrom(Time, String) valid_from valid_from_epoch;
     valid_to ValidTo(Option<Time>, Option<String>) valid_to valid_to_epoch;
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Held {
+        #[serde(flatten, serialize_with = "created")]
+        from: Time,
+        #[serde(flatten, serialize_with = "completed")]
+        to: Option<Time>,
+    }
+
+    #[test]
+    fn json_has_each_time_as_text_and_as_milliseconds() {
+        let json = serde_json::to_value(Held { from: Time(1_700_000_000_123), to: None }).unwrap();
+        assert_eq!(Time::from_iso(json["created_at"].as_str().unwrap()), Some(Time(1_700_000_000_123)));
+        assert_eq!(json["created_at_epoch"], 1_700_000_000_123_i64);
+        assert!(json["completed_at"].is_null() && json["completed_at_epoch"].is_null(), "{json}");
+        assert_eq!(json.as_object().unwrap().len(), 4);
+    }
 }
