@@ -113,8 +113,8 @@ impl Shared {
         work: impl FnOnce(&mut dyn Runtime) -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
         let settings = self.current_settings().await;
-        let done = self.writer.call(move |store| Ok(write(store, &settings, work))).await?;
-        self.announced(done)
+        let (done, has_changed) = self.writer.call(move |store| Ok(write(store, &settings, work))).await?;
+        self.announced(done, has_changed)
     }
 
     /// The same for a use case that aparts files for seconds. It does not run on a store thread, because those have to
@@ -130,8 +130,8 @@ impl Shared {
         };
         // The thread panicked; the log names the location.
         let closed = |_| (Err(AppError::Store(StoreError::Closed)), false);
-        let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(closed);
-        self.announced(done)
+        let (done, has_changed) = tokio::task::spawn_blocking(work).await.unwrap_or_else(closed);
+        self.announced(done, has_changed)
     }
 
     pub(crate) async fn current_settings(&self) -> Arc<Settings> {
@@ -139,7 +139,7 @@ impl Shared {
         self.settings()
     }
 
-    fn announced<T>(&self, (done, has_changed): (Result<T, AppError>, bool)) -> Result<T, AppError> {
+    fn announced<T>(&self, done: Result<T, AppError>, has_changed: bool) -> Result<T, AppError> {
         if has_changed {
             self.announce();
         }

@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn every_candidate_that_is_not_injected_has_a_reason() {
-        let request = PromptRequest::new("", (ProjectId(1), SessionId(9)), None);
+        let request = PromptRequest::new("", ProjectId(1), SessionId(9), None);
         let memory = Memory {
             auto_retrieve_max_results: 2,
             auto_retrieve_min_score: 0.5,

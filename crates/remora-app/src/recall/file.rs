@@ -8,7 +8,7 @@ use remora_core::context::{self, AboutFile, More};
 use remora_core::event::FileAhead;
 use remora_core::privacy;
 use remora_core::prose::fingerprint;
-use remora_store::injections::{Item, Logged, Moment};
+use remora_store::injections::{Item, Logged, Moment, Retrieval};
 use remora_store::{DataDir, Store, StoreError};
 
 use super::Injection;
@@ -49,7 +49,10 @@ pub fn before(
     };
     let items = rendered.observations.iter().map(|id| item(*id, &observations)).collect();
     let injection = Injection::new(rendered.text, items);
-    let retrieval = injection.retrieval((session.id, agent), Moment::File, &file.path, started, now);
+    let retrieval = Retrieval {
+        agent: agent.to_owned(),
+        ..injection.retrieval(session.id, Moment::File, &file.path, started, now)
+    };
     Ok(super::log(&store, &retrieval)?.then_some(injection))
 }
 

@@ -95,10 +95,10 @@ impl Injection {
         self.items.iter().filter_map(|item| item.id.parse().ok()).collect()
     }
 
-    /// The log entry for it. `agent` is empty for the main agent; `subject` is the prompt or the file.
+    /// The log entry for it, for the main agent. `subject` is the prompt or the file.
     fn retrieval(
         &self,
-        (session, agent): (SessionId, &str),
+        session: SessionId,
         moment: Moment,
         subject: &str,
         started: Instant,
@@ -106,7 +106,7 @@ impl Injection {
     ) -> Retrieval {
         Retrieval {
             session,
-            agent: agent.to_owned(),
+            agent: String::new(),
             moment,
             prompt: one_line(subject, PREVIEW),
             tokens: self.tokens,

@@ -90,16 +90,16 @@ const USUAL_ROOM: u64 = 2_000;
 
 impl PromptRequest {
     /// A prompt of a captured session, redacted.
-    pub fn new(text: &str, (project, session): (ProjectId, SessionId), host: Option<Host>) -> Self {
-        Self::of_redacted(privacy::clean_text(text), (project, session), host)
+    pub fn new(text: &str, project: ProjectId, session: SessionId, host: Option<Host>) -> Self {
+        Self::of_redacted(privacy::clean_text(text), project, session, host)
     }
 
     /// The first prompt of a session that begins now, redacted.
     pub fn of_new_session(text: &str, project: ProjectId) -> Self {
-        Self::new(text, (project, NEW_SESSION), None)
+        Self::new(text, project, NEW_SESSION, None)
     }
 
-    fn of_redacted(text: String, (project, session): (ProjectId, SessionId), host: Option<Host>) -> Self {
+    fn of_redacted(text: String, project: ProjectId, session: SessionId, host: Option<Host>) -> Self {
         let room = host.and_then(Host::room).unwrap_or(USUAL_ROOM);
         Self { text, project, session, host, room, command: usual_command() }
     }
@@ -174,12 +174,11 @@ pub fn submit(
     }
     let request = PromptRequest {
         command: command.to_owned(),
-        ..PromptRequest::of_redacted(text.to_owned(), (known.project, known.id), Some(session.host))
+        ..PromptRequest::of_redacted(text.to_owned(), known.project, known.id, Some(session.host))
     };
-    let Some(injection) = ask(store, daemon, &request, settings, (at, began))? else { return Ok(None) };
+    let Some(injection) = ask(store, daemon, &request, settings, at, began)? else { return Ok(None) };
     // Logged here and not by the daemon, because an answer that comes too late is not injected.
-    let is_first =
-        super::log(store, &injection.retrieval((known.id, ""), Moment::Prompt, text, started, at))?;
+    let is_first = super::log(store, &injection.retrieval(known.id, Moment::Prompt, text, started, at))?;
     Ok(is_first.then_some(injection))
 }
 
@@ -191,7 +190,7 @@ pub fn log(
     injection: &Injection,
     started: Instant,
 ) -> Result<bool, StoreError> {
-    let retrieval = injection.retrieval((session, ""), Moment::Prompt, text, started, rt.now());
+    let retrieval = injection.retrieval(session, Moment::Prompt, text, started, rt.now());
     super::log(rt.store(), &retrieval)
 }
 
@@ -201,7 +200,8 @@ fn ask(
     daemon: Option<impl Daemon>,
     request: &PromptRequest,
     settings: &Settings,
-    (now, began): (Time, Instant),
+    now: Time,
+    began: Instant,
 ) -> Result<Option<Injection>, StoreError> {
     let by_words = || -> Result<Option<Injection>, StoreError> {
         store.tune(Tuning::MappedFile)?;
@@ -277,7 +277,7 @@ fn choose(
             judge.choose(store, &mut explanation.candidates, &found.terms, &wrong)?;
     }
     let more = more(request, settings);
-    let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, (more, query.now))?;
+    let injection = inject(store, request, &mut explanation.candidates, &chosen, &notes, more, query.now)?;
     let injection =
         injection.map(|injection| Injection { degraded: explanation.no_vectors.clone(), ..injection });
     explanation.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -312,7 +312,8 @@ fn inject(
     candidates: &mut [Candidate],
     chosen: &[Passage],
     notes: &[PinnedNote],
-    (more, now): (More<'_>, Time),
+    more: More<'_>,
+    now: Time,
 ) -> Result<Option<Injection>, StoreError> {
     let mut memories = Vec::new();
     let mut places: Vec<usize> = Vec::new();

@@ -64,7 +64,7 @@ pub fn begin(
         return Ok(None);
     };
     let is_first =
-        super::log(store, &injection.retrieval((session.id, ""), Moment::Start, how.name(), started, now))?;
+        super::log(store, &injection.retrieval(session.id, Moment::Start, how.name(), started, now))?;
     Ok(is_first.then_some(injection))
 }
 

@@ -24,7 +24,7 @@ fn a_wrong_observation_ranks_last_and_is_never_injected() {
     world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, at);
     let session = world.store.sessions().list(&SessionQuery::named("asks")).unwrap()[0].id;
     let prompt = "Which valve does the sluice need because of its pressure?";
-    let request = PromptRequest::new(prompt, (world.project("app"), session), None);
+    let request = PromptRequest::new(prompt, world.project("app"), session, None);
     let mut settings = Settings::default();
     settings.memory.auto_retrieve_min_score = 0.3;
     let injected = |world: &mut World| -> Vec<String> {
@@ -61,7 +61,7 @@ fn a_replaced_observation_is_not_injected_and_ranks_lower() {
     world.hook("app", "asks", Body::PromptSubmitted { text: "hello".into() }, now);
     let prompt = "Which valve does the sluice need because of its pressure?";
     let session = world.store.sessions().list(&SessionQuery::named("asks")).unwrap()[0].id;
-    let request = PromptRequest::new(prompt, (world.project("app"), session), None);
+    let request = PromptRequest::new(prompt, world.project("app"), session, None);
     let mut settings = Settings::default();
     settings.memory.auto_retrieve_min_score = 0.3;
     let injected = |world: &mut World| -> Vec<String> {
@@ -98,14 +98,14 @@ fn the_host_in_the_request_decides_how_the_agent_reads_more() {
     settings.memory.auto_retrieve_min_score = 0.3;
     settings.context.mcp_hosts = vec![Host::ClaudeCode];
     // Not stored yet, so that its host is nowhere else.
-    let session = (world.project("app"), NEW_SESSION);
+    let project = world.project("app");
     for (host, command) in [
         (Some(Host::ClaudeCode), "get_observations"),
         (Some(Host::Codex), "remora show"),
         (None, "remora show"),
     ] {
         let prompt = "Which valve does the sluice need because of its pressure?";
-        let request = PromptRequest::new(prompt, session, host);
+        let request = PromptRequest::new(prompt, project, NEW_SESSION, host);
         let injection = world.recall(&request, &settings, false, at).injection.unwrap();
         assert!(injection.text.contains(command), "{host:?}: {}", injection.text);
     }

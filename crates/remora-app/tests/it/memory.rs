@@ -122,7 +122,7 @@ impl World {
         let known = self.store.sessions().known(&session).unwrap().unwrap();
         let request = PromptRequest {
             room: 2_000,
-            ..PromptRequest::new(text, (known.project, known.id), Some(session.host))
+            ..PromptRequest::new(text, known.project, known.id, Some(session.host))
         };
         self.recall(&request, settings, by_meaning, now)
     }

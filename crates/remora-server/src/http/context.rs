@@ -104,7 +104,7 @@ async fn semantic(
     let Some((project, session, host)) = asker(&http, &question).await? else {
         return Ok(Json(Injected::default()));
     };
-    let request = PromptRequest::new(&question.prompt, (project, session), host);
+    let request = PromptRequest::new(&question.prompt, project, session, host);
     let text = request.text.clone();
     let started = Instant::now();
     let Explained { mut injection, explanation } = http.recall(request).await?;

@@ -29,9 +29,7 @@ pub(crate) enum Asker {
 impl Asker {
     fn request(&self, prompt: &str) -> PromptRequest {
         let request = match self {
-            Self::Session(row) => {
-                PromptRequest::new(prompt, (row.project_id, row.id), Host::named(&row.host))
-            }
+            Self::Session(row) => PromptRequest::new(prompt, row.project_id, row.id, Host::named(&row.host)),
             Self::NewIn(project) => PromptRequest::of_new_session(prompt, *project),
         };
         PromptRequest { command: env::command(), ..request }

@@ -60,7 +60,7 @@ fn answers(world: &World, host: Host) -> [Option<String>; 2] {
     let reader = Reader { limit: room.min(2_000), more: More::Commands("remora") };
     let selector = ProjectSelector::Project("1".to_owned());
     let start = start::preview(&rt, &selector, reader).unwrap().injection;
-    let request = PromptRequest::new(PROMPT, (ProjectId(1), NEW_SESSION), Some(host));
+    let request = PromptRequest::new(PROMPT, ProjectId(1), NEW_SESSION, Some(host));
     let prompt = rt.explain(&request).unwrap().injection;
     [
         start.and_then(|injection| response::with_context(host, Moment::SessionStart, &injection.text)),

@@ -124,7 +124,7 @@ async fn home(
     let project = frame.project.map(ProjectId);
     let selector = frame.scope_of();
     let report = health::report(&http).await?;
-    let (learned, given, counts, running, rows) = http
+    let (learned, given, counts, running, (rows, next)) = http
         .read(move |rt| {
             let stretch = entries(rt.store(), feed::before(rt, project, FEED_TOP, FEED)?)?;
             let learned = learned(rt, project)?;
@@ -141,7 +141,7 @@ async fn home(
         given,
         state: state(&report, &counts),
         running: running.iter().map(running_of).collect(),
-        feed: feed_of(&frame, rows),
+        feed: feed_of(&frame, rows, next),
         frame,
     })
 }
@@ -165,11 +165,12 @@ async fn earlier(
     let frame = Frame::new(&http, &visitor, "Earlier", "home", asked.project).await?;
     let project = frame.project.map(ProjectId);
     let read = http.read(move |rt| entries(rt.store(), feed::before(rt, project, cursor, FEED)?));
-    let feed = feed_of(&frame, read.await?);
+    let (rows, next) = read.await?;
+    let feed = feed_of(&frame, rows, next);
     show(&Earlier { frame, feed })
 }
 
-fn feed_of(frame: &Frame, (entries, next): (Vec<Entry>, Option<Cursor>)) -> HomeFeed {
+fn feed_of(frame: &Frame, entries: Vec<Entry>, next: Option<Cursor>) -> HomeFeed {
     // A kind with no rows shown yet is at `i64::MAX`, which does not fit into the address.
     let at = |id: i64| if id == i64::MAX { i64::from(u32::MAX) } else { id };
     let older = next.map(|next| {
