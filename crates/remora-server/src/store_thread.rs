@@ -5,9 +5,10 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SendError, Sender};
 use std::thread::{self, JoinHandle};
 
+use remora_core::capture::LeftOut;
 use remora_store::{DataDir, DataError, Enqueued, EventRecord, ReadOnly, Store, StoreError, Tuning};
 use tokio::sync::{Notify, oneshot};
 
@@ -16,7 +17,7 @@ const MAX_GROUP: usize = 512;
 
 enum Job {
     Call(Box<dyn FnOnce(&mut LazyStore) + Send>),
-    Store(Box<EventRecord>, oneshot::Sender<Result<Enqueued, StoreError>>),
+    Store(Box<EventRecord>, Answer),
 }
 
 /// A handle to the thread, which ends when the last handle is dropped.
@@ -71,17 +72,19 @@ impl StoreThread {
         waiting.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Queues an event to be stored, grouped with others that arrive at the same time. It is on disk when the answer
-    /// comes.
-    pub fn store(
-        &self,
-        record: EventRecord,
-    ) -> Result<oneshot::Receiver<Result<Enqueued, StoreError>>, StoreError> {
-        let (answer, waiting) = oneshot::channel();
-        self.jobs.send(Job::Store(Box::new(record), answer)).map_err(|_| StoreError::Closed)?;
-        Ok(waiting)
+    /// Queues an event to be stored, grouped with others that arrive at the same time. It is on disk when the answer comes.
+    pub fn store(&self, record: EventRecord, answer: Answer) {
+        if let Err(SendError(Job::Store(_, answer))) = self.jobs.send(Job::Store(Box::new(record), answer)) {
+            // The caller may be gone.
+            let _ = answer.send(Err(StoreError::Closed));
+        }
     }
 }
+
+/// What became of an event: it is on disk, or it was left out before it got here.
+pub type Ingested = Result<Enqueued, LeftOut>;
+/// Carries the answer to the sender of an event. One channel for all of its way costs one wake-up.
+pub type Answer = oneshot::Sender<Result<Ingested, StoreError>>;
 
 /// Opens the store of a thread. The writer's catches up, so the daemon does when it starts, and again after a time in which
 /// the disk could not be written; those of readers do not.
@@ -136,7 +139,7 @@ fn serve(work: &Receiver<Job>, store: &mut LazyStore) {
     }
 }
 
-type Waiting = (EventRecord, oneshot::Sender<Result<Enqueued, StoreError>>);
+type Waiting = (EventRecord, Answer);
 
 /// Stores `first` with all events queued behind it. Returns the first job of another kind, if it met one.
 fn store_group(work: &Receiver<Job>, store: &mut LazyStore, first: Waiting) -> Option<Job> {
@@ -155,7 +158,7 @@ fn store_group(work: &Receiver<Job>, store: &mut LazyStore, first: Waiting) -> O
     match store.run(|store| store.queue().enqueue_all(&records)) {
         Ok(stored) => {
             for (answer, enqueued) in answers.into_iter().zip(stored) {
-                let _ = answer.send(Ok(enqueued));
+                let _ = answer.send(Ok(Ok(enqueued)));
             }
         }
         // A temporary error concerns all of them, so they are not retried one by one.
@@ -174,8 +177,8 @@ fn store_group(work: &Receiver<Job>, store: &mut LazyStore, first: Waiting) -> O
         Err(_) => {
             for (answer, record) in answers.into_iter().zip(&records) {
                 let stored = store.run(|store| store.queue().enqueue_all(std::slice::from_ref(record)));
-                let _ =
-                    answer.send(stored.and_then(|stored| stored.first().copied().ok_or(StoreError::Busy)));
+                let stored = stored.and_then(|stored| stored.first().copied().ok_or(StoreError::Busy));
+                let _ = answer.send(stored.map(Ok));
             }
         }
     }

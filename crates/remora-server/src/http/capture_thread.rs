@@ -13,12 +13,12 @@ use std::thread;
 
 use remora_app::capture::{self, Decision, LeftOut, Reading};
 use remora_core::event::Event;
-use remora_store::{Enqueued, StoreError};
+use remora_store::StoreError;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::error::ApiError;
 use crate::shared::Shared;
-use crate::store_thread::StoreThread;
+use crate::store_thread::{Answer, Ingested, StoreThread};
 
 /// A handle to the thread, which ends when the last handle is dropped.
 #[derive(Debug)]
@@ -30,11 +30,8 @@ struct CaptureJob {
     event: Event,
     /// Bounds the memory of all jobs. Held here as well as by the sender, who may leave.
     _room: Arc<OwnedSemaphorePermit>,
-    decision: oneshot::Sender<Result<Queued, StoreError>>,
+    answer: Answer,
 }
-
-/// An event that waits for the writer, who sends the outcome, or why it is left out.
-type Queued = Result<oneshot::Receiver<Result<Enqueued, StoreError>>, LeftOut>;
 
 impl CaptureThread {
     /// Starts the thread. It applies the settings of `shared`, and reads them again if their file has changed.
@@ -58,21 +55,19 @@ impl CaptureThread {
         Ok(Self { jobs })
     }
 
-    /// Captures and stores an event. It is on disk when this returns, unless it is left out. `room` is released when neither the caller nor the thread needs it.
+    /// Captures and stores an event. It is on disk when this returns, unless it is left out. `room` is released when
+    /// neither the caller nor the thread needs it.
     pub(super) async fn ingest(
         &self,
         event: Event,
         room: Arc<OwnedSemaphorePermit>,
-    ) -> Result<Result<Enqueued, LeftOut>, ApiError> {
-        let (decision, decided) = oneshot::channel();
-        let job = CaptureJob { event, _room: room, decision };
+    ) -> Result<Ingested, ApiError> {
+        let (answer, answered) = oneshot::channel();
+        let job = CaptureJob { event, _room: room, answer };
         self.jobs.send(job).map_err(|_| StoreError::Closed)?;
         let bug =
             |_| ApiError::Internal("capturing an event hit a bug; `remora logs` names the place".to_owned());
-        Ok(match decided.await.map_err(bug)?? {
-            Ok(stored) => Ok(stored.await.map_err(|_| StoreError::Closed)??),
-            Err(reason) => Err(reason),
-        })
+        Ok(answered.await.map_err(bug)??)
     }
 }
 
@@ -81,19 +76,21 @@ fn serve(
     writer: &StoreThread,
     decide: impl Fn(Event) -> Result<Decision, StoreError>,
 ) {
-    for CaptureJob { event, decision, _room } in work {
-        // A panic ends only this job: its caller gets an error.
-        let decided = panic::catch_unwind(AssertUnwindSafe(|| {
-            Ok(match decide(event)? {
-                Decision::Store(record) => Ok(writer.store(*record)?),
-                Decision::LeftOut(reason) => Err(reason),
-                Decision::Inject(_) | Decision::Malformed(_) => Err(LeftOut::NotAnEvent),
-            })
-        }));
-        if let Ok(decided) = decided {
-            // The caller may be gone; the event is stored anyway.
-            let _ = decision.send(decided);
-        }
+    for CaptureJob { event, answer, _room } in work {
+        // A panic ends only this job: its caller gets an error, because the answer is dropped.
+        let Ok(decided) = panic::catch_unwind(AssertUnwindSafe(|| decide(event))) else { continue };
+        let left_out = match decided {
+            // The writer answers.
+            Ok(Decision::Store(record)) => {
+                writer.store(*record, answer);
+                continue;
+            }
+            Ok(Decision::LeftOut(reason)) => Ok(Err(reason)),
+            Ok(Decision::Inject(_) | Decision::Malformed(_)) => Ok(Err(LeftOut::NotAnEvent)),
+            Err(error) => Err(error),
+        };
+        // The caller may be gone.
+        let _ = answer.send(left_out);
     }
 }
 
